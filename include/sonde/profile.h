@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/**
+ * DOC: profile - what was measured, as one JSON document a machine
+ *
+ * Written by `sonde report`, read by whoever tunes itself: see
+ * sonde-profile(5) for the schema.
+ */
+#ifndef SONDE_PROFILE_H
+#define SONDE_PROFILE_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <sonde/clock.h>
+#include <sonde/probe.h>
+#include <sonde/topology.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The schema this library writes; it reads this one only. */
+#define SONDE_PROFILE_SCHEMA	"sonde-profile-1"
+
+struct sonde_profile;
+
+/** sonde_profile_new() - an empty profile of this machine. Return: 0, -ENOMEM. Since: 0.1 */
+int sonde_profile_new(struct sonde_profile **profile);
+
+/**
+ * sonde_profile_load() - read a profile
+ * @profile: where it goes; untouched on failure
+ * @path: the file; NULL for the default: $SONDE_PROFILE, else
+ *        $XDG_CACHE_HOME/sonde/profile.json, else ~/.cache/sonde/profile.json
+ *
+ * Return: 0, -EINVAL (not JSON, or not of the schema: see sonde_set_log()),
+ * -EPROTO (another version of the schema), -ENOENT (also: none of the default's
+ * variables is set), -ENOMEM, or what open(2) or read(2) said.
+ *
+ * Since: 0.1
+ */
+int sonde_profile_load(struct sonde_profile **profile, const char *path);
+
+/**
+ * sonde_profile_save() - write a profile
+ * @profile: the profile
+ * @path: the file, replaced as a whole or not at all; NULL for the default of
+ *        sonde_profile_load(), whose folders are made
+ *
+ * Return: 0, -ENOMEM or what open(2), write(2), fsync(2) or rename(2) said.
+ *
+ * Since: 0.1
+ */
+int sonde_profile_save(const struct sonde_profile *profile, const char *path);
+
+/** sonde_profile_dump() - write as indented JSON to a stream. Return: 0, -EIO. Since: 0.1 */
+int sonde_profile_dump(const struct sonde_profile *profile, FILE *to);
+
+/** sonde_profile_free() - free; @profile may be NULL. Since: 0.1 */
+void sonde_profile_free(struct sonde_profile *profile);
+
+/** sonde_profile_set_machine() - model, CPUs, memory, kernel. Return: 0, -ENOMEM. Since: 0.1 */
+int sonde_profile_set_machine(struct sonde_profile *profile, const struct sonde_topology *topo);
+
+/** sonde_profile_set_clock() - the clock. Return: 0, -ENOMEM. Since: 0.1 */
+int sonde_profile_set_clock(struct sonde_profile *profile, const struct sonde_clock_info *info);
+
+/**
+ * sonde_profile_set_caches() - caches, TLB and the latency curve
+ * @profile: the profile
+ * @report: what was measured
+ * @claims: what is claimed of the same CPU, set beside by level
+ * @nclaims: how many
+ *
+ * Return: 0, -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_caches(struct sonde_profile *profile, const struct sonde_cache_report *report,
+			     const struct sonde_cache_claim *claims, size_t nclaims);
+
+/**
+ * sonde_profile_set_backend() - which implementation a seam used, and why
+ * @profile: the profile
+ * @seam: "frames", "meter", ...
+ * @name: the implementation's name
+ * @why: why no better one, NULL if it is the best
+ *
+ * Return: 0, -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_backend(struct sonde_profile *profile, const char *seam,
+			      const char *name, const char *why);
+
+/**
+ * sonde_profile_cache() - a cache level of a profile
+ * @profile: the profile
+ * @level: 1 is nearest to the core
+ * @cache: filled in
+ *
+ * Return: 0, -ENOENT (the profile has no such level). Since: 0.1
+ */
+int sonde_profile_cache(const struct sonde_profile *profile, unsigned int level,
+			struct sonde_cache_level *cache);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

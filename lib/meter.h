@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The meter seam: what a probe may do to a machine, in batches. A probe sees
+ * only this; the loops that are timed are behind it, so the same probe runs on
+ * this machine and on a simulated one. A call a load would change what is
+ * measured, so a call stands for thousands.
+ *
+ * Memory is a pool of chunks of 4 KiB, the finest grain at which the operating
+ * system places memory; lines in it are numbered from 0, 64 bytes each. Both
+ * are units of addressing, not claims about the machine.
+ */
+#ifndef SONDE_LIB_METER_H
+#define SONDE_LIB_METER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sonde/clock.h>
+
+#define METER_LINE	64
+#define METER_CHUNK	4096
+#define METER_CHUNK_LINES (METER_CHUNK / METER_LINE)
+
+struct meter;
+
+/**
+ * struct meter_window - one timed stretch of a chase
+ * @ticks: clock ticks of the stretch, the clock's own cost subtracted
+ * @chain: clock ticks of meter.chain_cycles core cycles, timed just before it
+ */
+struct meter_window {
+	uint64_t ticks;
+	uint64_t chain;
+};
+
+/**
+ * struct meter_ops - one machine
+ * @pages: have @chunks chunks of memory, touched; drops what was there. 0,
+ *         -ENOMEM
+ * @link: make the lines @lines[0..@n) one cycle in this order. Every line is
+ *        written, in order
+ * @chase: go on along the cycle: @skip loads untimed, then @nout windows of
+ *         @steps loads (a multiple of METER_UNROLL), back to back but for the
+ *         chain between them
+ * @gaps: how often a second something takes the CPU away, watched for @seconds
+ * @now: seconds since some moment
+ * @close: free everything, also @m
+ */
+struct meter_ops {
+	int (*pages)(struct meter *m, size_t chunks);
+	void (*link)(struct meter *m, const uint32_t *lines, size_t n);
+	void (*chase)(struct meter *m, uint64_t skip, unsigned int steps,
+		      struct meter_window *out, size_t nout);
+	double (*gaps)(struct meter *m, double seconds);
+	double (*now)(struct meter *m);
+	void (*close)(struct meter *m);
+};
+
+#define METER_UNROLL	16
+
+/**
+ * struct meter - a machine to measure
+ * @ops: how
+ * @page_size: bytes of a page, a multiple of METER_CHUNK
+ * @max_bytes: most memory that may be asked for
+ * @chain_cycles: core cycles that meter_window.chain stands for
+ * @tick_ns: nanoseconds of a tick
+ */
+struct meter {
+	const struct meter_ops *ops;
+	size_t page_size;
+	size_t max_bytes;
+	double chain_cycles;
+	double tick_ns;
+};
+
+/*
+ * This machine, by loops in user space, on one CPU: the calling thread is bound
+ * to it until close(). 0, -ENOMEM, -EPERM (may not run there), -EINVAL.
+ */
+int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned int cpu);
+
+#endif

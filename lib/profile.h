@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Inside the library: what the parts of the profile share. */
+#ifndef SONDE_LIB_PROFILE_H
+#define SONDE_LIB_PROFILE_H
+
+#include <stdint.h>
+#include <jansson.h>
+#include <sonde/profile.h>
+
+struct sonde_profile {
+	json_t *root;
+};
+
+/* Values; each is NULL for want of memory, JSON's null for what is not known. */
+json_t *profile_real(double x);			/* rounded; null if not finite */
+json_t *profile_whole(double x);		/* to the next integer; likewise */
+json_t *profile_count(uint64_t x);		/* null if 0 */
+json_t *profile_string(const char *s);		/* null if NULL; made UTF-8 */
+
+/* Takes over @value, also on failure. Return: 0, -ENOMEM (also if @value is NULL). */
+int profile_set(json_t *object, const char *name, json_t *value);
+
+/**
+ * profile_check() - hold a document against the schema
+ * @root: what was read
+ * @name: of the file, for the log
+ *
+ * What the schema does not know is let through, so that a newer writer of the
+ * same schema may add fields.
+ *
+ * Return: 0, -EINVAL, -EPROTO (another version of the schema); the log says
+ * which field and why.
+ */
+int profile_check(json_t *root, const char *name);
+
+#endif

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * profile_check - the schema of sonde-profile(5) as tables
+ *
+ * A program tunes itself from what it reads here, so a document is refused
+ * rather than half believed: a missing field, another type, a negative size.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "log.h"
+#include "profile.h"
+
+enum kind {
+	STRING,
+	WHOLE,		/* an integer, not negative */
+	REAL,		/* a number, not negative */
+	SHARE,		/* a number, 0 to 1 */
+	FLAG,
+	TYPE,		/* "data" or "unified" */
+	WAYS,		/* an integer, -1 or more */
+	PAIR,		/* two REALs, ascending; either may be null */
+	OBJECT,		/* with .fields */
+	LIST,		/* of objects with .fields */
+	STRINGS,	/* list of strings */
+	MAP,		/* an object whose every value is an object with .fields */
+};
+
+enum {
+	MUST = 1,	/* the field is there */
+	NIL = 2,	/* and may be null */
+};
+
+struct field {
+	const char *name;
+	enum kind kind;
+	int flags;
+	const struct field *fields;
+};
+
+static const struct field machine_fields[] = {
+	{ "cpu_model", STRING, MUST, NULL },
+	{ "cpus", STRING, MUST, NULL },
+	{ "numa_nodes", WHOLE, MUST | NIL, NULL },
+	{ "memory_bytes", WHOLE, MUST | NIL, NULL },
+	{ "page_bytes", WHOLE, MUST, NULL },
+	{ "kernel", STRING, 0, NULL },
+	{ "architecture", STRING, 0, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field clock_fields[] = {
+	{ "source", STRING, MUST, NULL },
+	{ "name", STRING, MUST | NIL, NULL },
+	{ "hz", WHOLE, MUST, NULL },
+	{ "hz_low", WHOLE, MUST | NIL, NULL },
+	{ "hz_high", WHOLE, MUST | NIL, NULL },
+	{ "claimed_hz", WHOLE, MUST | NIL, NULL },
+	{ "overhead_ticks", REAL, MUST | NIL, NULL },
+	{ "overhead_ns", REAL, MUST | NIL, NULL },
+	{ "step_ticks", WHOLE, MUST | NIL, NULL },
+	{ "step_ns", REAL, MUST | NIL, NULL },
+	{ "why", STRING, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field backend_fields[] = {
+	{ "using", STRING, MUST, NULL },
+	{ "why", STRING, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field claim_fields[] = {
+	{ "level", WHOLE, 0, NULL },
+	{ "type", TYPE, MUST, NULL },
+	{ "size", WHOLE, MUST | NIL, NULL },
+	{ "ways", WAYS, MUST | NIL, NULL },
+	{ "line", WHOLE, MUST | NIL, NULL },
+	{ "cpus", STRING, MUST | NIL, NULL },
+	{ "source", STRING, MUST, NULL },
+	{ "agrees", FLAG, NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field cache_fields[] = {
+	{ "level", WHOLE, MUST, NULL },
+	{ "type", TYPE, MUST, NULL },
+	{ "size", WHOLE, MUST | NIL, NULL },
+	{ "size_low", WHOLE, MUST | NIL, NULL },
+	{ "size_high", WHOLE, MUST | NIL, NULL },
+	{ "ways", WHOLE, MUST | NIL, NULL },
+	{ "line", WHOLE, MUST | NIL, NULL },
+	{ "latency_ns", REAL, MUST | NIL, NULL },
+	{ "latency_cycles", REAL, MUST | NIL, NULL },
+	{ "latency_cycles_ci", PAIR, MUST, NULL },
+	{ "confidence", SHARE, MUST, NULL },
+	{ "claimed", OBJECT, MUST | NIL, claim_fields },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field memory_fields[] = {
+	{ "latency_ns", REAL, MUST | NIL, NULL },
+	{ "latency_cycles", REAL, MUST | NIL, NULL },
+	{ "latency_cycles_ci", PAIR, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field tlb_fields[] = {
+	{ "pages", WHOLE, MUST, NULL },
+	{ "extra_cycles", REAL, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field point_fields[] = {
+	{ "size", WHOLE, MUST, NULL },
+	{ "latency_ns", REAL, MUST | NIL, NULL },
+	{ "latency_cycles", REAL, MUST | NIL, NULL },
+	{ "latency_cycles_ci", PAIR, MUST, NULL },
+	{ "windows", WHOLE, MUST, NULL },
+	{ "discarded", SHARE, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field root_fields[] = {
+	{ "created", STRING, MUST, NULL },
+	{ "sonde_version", STRING, MUST, NULL },
+	{ "machine", OBJECT, 0, machine_fields },
+	{ "clock", OBJECT, 0, clock_fields },
+	{ "backends", MAP, 0, backend_fields },
+	{ "cpu", WHOLE, 0, NULL },
+	{ "core_hz", REAL, NIL, NULL },
+	{ "elapsed_s", REAL, NIL, NULL },
+	{ "caches", LIST, 0, cache_fields },
+	{ "claimed_only", LIST, 0, claim_fields },
+	{ "memory", OBJECT, NIL, memory_fields },
+	{ "tlb", LIST, 0, tlb_fields },
+	{ "curve", LIST, 0, point_fields },
+	{ "notes", STRINGS, 0, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+/* Where in the document we are, for the log: "profile.json: caches[1].size". */
+struct place {
+	char text[512];
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3)))
+static size_t enter(struct place *place, const char *fmt, ...)
+{
+	size_t before = place->len;
+	size_t room = sizeof(place->text) - before;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(place->text + before, room, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		place->len += (size_t)n < room ? (size_t)n : room - 1;
+	return before;
+}
+
+static void leave(struct place *place, size_t before)
+{
+	place->len = before;
+	place->text[before] = '\0';
+}
+
+static int refuse(const struct place *place, const char *why)
+{
+	sonde_log("%s: %s", place->text, why);
+	return -EINVAL;
+}
+
+static int check_fields(const json_t *object, const struct field *fields, struct place *place);
+
+static int check_list(const json_t *list, const struct field *fields, struct place *place)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_array(list))
+		return refuse(place, "must be a list");
+	json_array_foreach(list, i, item) {
+		size_t before = enter(place, "[%zu]", i);
+		int err = 0;
+
+		if (fields)
+			err = check_fields(item, fields, place);
+		else if (!json_is_string(item))
+			err = refuse(place, "must be a string");
+		if (err)
+			return err;
+		leave(place, before);
+	}
+	return 0;
+}
+
+static int check_map(json_t *map, const struct field *fields, struct place *place)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(map))
+		return refuse(place, "must be an object");
+	json_object_foreach(map, name, value) {
+		size_t before = enter(place, ".%s", name);
+		int err = check_fields(value, fields, place);
+
+		if (err)
+			return err;
+		leave(place, before);
+	}
+	return 0;
+}
+
+static int check_pair(const json_t *pair, struct place *place)
+{
+	double end[2] = { 0, 0 };
+	int known = 0;
+
+	if (!json_is_array(pair) || json_array_size(pair) != 2)
+		return refuse(place, "must be a list of two numbers");
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *value = json_array_get(pair, i);
+
+		if (json_is_null(value))
+			continue;
+		if (!json_is_number(value) || json_number_value(value) < 0)
+			return refuse(place, "must hold numbers that are not negative");
+		end[i] = json_number_value(value);
+		known++;
+	}
+	if (known == 2 && end[0] > end[1])
+		return refuse(place, "must be ascending");
+	return 0;
+}
+
+/* NULL, or what the value should have been. */
+static const char *check_scalar(const json_t *value, enum kind kind)
+{
+	double x = json_number_value(value);
+	const char *s = json_string_value(value);
+
+	switch (kind) {
+	case STRING:
+		return s ? NULL : "must be a string";
+	case WHOLE:
+		return json_is_integer(value) && x >= 0 ? NULL :
+			"must be a whole number that is not negative";
+	case REAL:
+		return json_is_number(value) && x >= 0 ? NULL :
+			"must be a number that is not negative";
+	case SHARE:
+		return json_is_number(value) && x >= 0 && x <= 1 ? NULL :
+			"must be a number from 0 to 1";
+	case FLAG:
+		return json_is_boolean(value) ? NULL : "must be true or false";
+	case TYPE:
+		return s && (!strcmp(s, "data") || !strcmp(s, "unified")) ? NULL :
+			"must be \"data\" or \"unified\"";
+	case WAYS:
+		return json_is_integer(value) && x >= -1 ? NULL :
+			"must be a whole number, -1 for fully associative";
+	default:
+		return "is not a single value";
+	}
+}
+
+static int check_value(json_t *value, const struct field *field, struct place *place)
+{
+	const char *why;
+
+	switch (field->kind) {
+	case OBJECT:
+		return check_fields(value, field->fields, place);
+	case LIST:
+	case STRINGS:
+		return check_list(value, field->fields, place);
+	case MAP:
+		return check_map(value, field->fields, place);
+	case PAIR:
+		return check_pair(value, place);
+	default:
+		why = check_scalar(value, field->kind);
+		return why ? refuse(place, why) : 0;
+	}
+}
+
+/* A size lies in its own interval. */
+static int check_order(const json_t *object, struct place *place)
+{
+	json_int_t low = json_integer_value(json_object_get(object, "size_low"));
+	json_int_t size = json_integer_value(json_object_get(object, "size"));
+	json_int_t high = json_integer_value(json_object_get(object, "size_high"));
+
+	if ((low && high && low > high) || (size && low > size) || (size && high && size > high))
+		return refuse(place, "size must lie within size_low to size_high");
+	return 0;
+}
+
+static int check_fields(const json_t *object, const struct field *fields, struct place *place)
+{
+	if (!json_is_object(object))
+		return refuse(place, "must be an object");
+	for (const struct field *field = fields; field->name; field++) {
+		json_t *value = json_object_get(object, field->name);
+		size_t before = enter(place, ".%s", field->name);
+		int err = 0;
+
+		if (!value && field->flags & MUST)
+			err = refuse(place, "is missing");
+		else if (value && !(json_is_null(value) && field->flags & NIL))
+			err = check_value(value, field, place);
+		if (err)
+			return err;
+		leave(place, before);
+	}
+	return check_order(object, place);
+}
+
+int profile_check(json_t *root, const char *name)
+{
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+	struct place place = { .len = 0 };
+
+	enter(&place, "%s: ", name);
+	if (!schema || strncmp(schema, "sonde-profile-", strlen("sonde-profile-")) != 0)
+		return refuse(&place, "not a profile: no schema \"" SONDE_PROFILE_SCHEMA "\"");
+	if (strcmp(schema, SONDE_PROFILE_SCHEMA) != 0) {
+		sonde_log("%s: schema \"%s\", but this library reads \"%s\"; run sonde report",
+			  name, schema, SONDE_PROFILE_SCHEMA);
+		return -EPROTO;
+	}
+	return check_fields(root, root_fields, &place);
+}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests: tests/unit/X.c is a program that prints TAP. It is linked with the
+# static library, so that it may look behind the public headers, and with the
+# simulated machine.
+UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
+SIM_OBJ := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tests/sim/*.c)))
+
+TEST_PROGRAMS += $(UNIT_BIN)
+TESTS += $(UNIT_BIN) $(sort $(wildcard tests/*.t tests/cli/*.bats))
+
+$(O)/tests/libsim.a: $(SIM_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(UNIT_BIN): $(O)/%: $(O)/%.o $(O)/tests/libsim.a $(O)/libsonde.a
+	$(say) LD $@
+	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(SONDE_LIBS)
+
+.PHONY: unit-programs
+unit-programs: $(UNIT_BIN)

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Both compilers build everything without a warning, and the unit tests hold
+# under the address and undefined-behaviour sanitizers and under valgrind.
+set -eu
+cd "$(dirname "$0")/.."
+O=${O:-build}
+log=$O/compilers.log
+mkdir -p "$O"
+
+count=0 failed=0
+result() { # ok|"not ok" name
+	count=$((count + 1))
+	echo "$1 $count - $2"
+	[ "$1" = ok ] || { sed 's/^/# /' "$log" | tail -n 40; failed=1; }
+}
+echo 1..4
+
+for cc in gcc clang; do
+	if make -s CI=1 CC="$cc" O="$O/$cc" all unit-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
+		result ok "$cc builds without a warning"
+	else
+		result "not ok" "$cc builds without a warning"
+	fi
+done
+
+# Every unit test of the output folder $1, behind the words that follow; what
+# fails goes to the log whole.
+run_units() {
+	units=$1
+	shift
+	: >"$log"
+	for t in "$units"/tests/unit/*; do
+		case $t in
+		*.o|*.d) continue ;;
+		# The others time loads or simulate whole machines.
+		*/meter_user|*/probe_cache) cases=quick ;;
+		*) cases= ;;
+		esac
+		env ${cases:+CK_RUN_CASE=$cases} "$@" "$t" >"$log.one" 2>&1 ||
+			{ echo "$t:"; cat "$log.one"; } >>"$log"
+	done
+	rm -f "$log.one"
+	[ ! -s "$log" ]
+}
+
+if make -s CC=clang SAN=address,undefined O="$O/sanitized" unit-programs >"$log" 2>&1 &&
+   run_units "$O/sanitized"; then
+	result ok "the unit tests pass under the sanitizers"
+else
+	result "not ok" "the unit tests pass under the sanitizers"
+fi
+
+if run_units "$O/gcc" CK_FORK=no valgrind -q --leak-check=full \
+	--errors-for-leak-kinds=definite --error-exitcode=99; then
+	result ok "the unit tests pass under valgrind"
+else
+	result "not ok" "the unit tests pass under valgrind"
+fi
+exit $failed

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The cache probe against machines whose truth is known. */
+#include <errno.h>
+#include <string.h>
+
+#include "../../lib/probe/cache.h"
+#include "../sim/machine.h"
+#include "tap.h"
+
+#define KIB	1024UL
+#define MIB	(1024 * KIB)
+
+static const struct machine_model three_levels = {
+	.cache = {
+		{ 48 * KIB, 12, POLICY_LRU, 5 },
+		{ 256 * KIB, 8, POLICY_PLRU, 14 },
+		{ 2 * MIB, 16, POLICY_LRU, 50 },
+	},
+	.memory_cycles = 300,
+	.tlb_pages = 64,
+	.tlb_cycles = 7,
+	.pair_prefetch = 1,
+	.ghz = 3,
+	.tick_ghz = 2,
+	.gaps = 20000,
+	.max_bytes = 8 * MIB,
+};
+
+static const struct machine_model two_levels = {
+	.cache = {
+		{ 32 * KIB, 8, POLICY_PLRU, 4 },
+		{ 256 * KIB, 16, POLICY_LRU, 12 },
+	},
+	.memory_cycles = 200,
+	.ghz = 2,
+	.tick_ghz = 0.1,
+	.contiguous = 1,
+	.gaps = 20000,
+	.max_bytes = 2 * MIB,
+};
+
+static struct sonde_cache_report *probe(const struct machine_model *model, uint64_t seed)
+{
+	struct sonde_cache_options options = {
+		.budget_s = 1, .max_bytes = model->max_bytes, .seed = seed,
+	};
+	struct sonde_cache_report *report;
+	struct meter *meter;
+
+	ck_assert_int_eq(machine_open(&meter, model, seed), 0);
+	ck_assert_int_eq(probe_cache_with(meter, &options, &report), 0);
+	meter->ops->close(meter);
+	return report;
+}
+
+static void assert_latency(const struct sonde_latency *l, double cycles, double ghz)
+{
+	ck_assert_double_eq_tol(l->cycles, cycles, 0.03 * cycles);
+	ck_assert_double_eq_tol(l->ns, cycles / ghz, 0.03 * cycles / ghz);
+}
+
+START_TEST(finds_three_levels_in_spite_of_gaps_prefetcher_and_tlb)
+{
+	struct sonde_cache_report *r = probe(&three_levels, (uint64_t)_i + 1);
+
+	ck_assert_uint_eq(r->nlevels, 3);
+	ck_assert_uint_eq(r->levels[0].size, 48 * KIB);
+	ck_assert_uint_eq(r->levels[0].size_low, 48 * KIB);
+	ck_assert_uint_eq(r->levels[0].size_high, 48 * KIB);
+	ck_assert_int_eq(r->levels[0].type, SONDE_CACHE_DATA);
+	ck_assert_double_eq_tol((double)r->levels[1].size, 256.0 * KIB, 64.0 * KIB);
+	ck_assert_uint_le(r->levels[1].size_low, 256 * KIB);
+	ck_assert_uint_ge(r->levels[1].size_high, 256 * KIB);
+	/* Exclusive of nothing: what the third level holds is its size. */
+	ck_assert_uint_le(r->levels[2].size_low, 2 * MIB);
+	ck_assert_uint_ge(r->levels[2].size_high, 2 * MIB);
+	assert_latency(&r->levels[0].latency, 5, 3);
+	assert_latency(&r->levels[1].latency, 14, 3);
+	assert_latency(&r->levels[2].latency, 50, 3);
+	assert_latency(&r->memory, 300, 3);
+	ck_assert_double_eq_tol(r->core_hz, 3e9, 3e7);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(finds_the_tlb_and_takes_it_for_no_cache)
+{
+	struct sonde_cache_report *r = probe(&three_levels, 5);
+
+	ck_assert_uint_ge(r->ntlb, 1);
+	ck_assert_uint_ge(r->tlb[0].pages, 53);
+	ck_assert_uint_le(r->tlb[0].pages, 64);
+	ck_assert_double_eq_tol(r->tlb[0].cycles, 7, 0.5);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(finds_two_levels_with_a_coarse_counter)
+{
+	struct sonde_cache_report *r = probe(&two_levels, 1);
+
+	ck_assert_uint_eq(r->nlevels, 2);
+	ck_assert_uint_eq(r->levels[0].size, 32 * KIB);
+	ck_assert_uint_le(r->levels[1].size_low, 256 * KIB);
+	ck_assert_uint_ge(r->levels[1].size_high, 256 * KIB);
+	ck_assert_uint_eq(r->ntlb, 0);
+	assert_latency(&r->levels[0].latency, 4, 2);
+	assert_latency(&r->levels[1].latency, 12, 2);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(sees_a_first_level_that_is_a_page_larger)
+{
+	struct machine_model model = two_levels;
+	struct sonde_cache_report *r;
+
+	model.cache[0].bytes = 36 * KIB;
+	model.cache[0].ways = 9;
+	model.cache[0].policy = POLICY_LRU;
+	r = probe(&model, 1);
+	ck_assert_uint_eq(r->levels[0].size, 36 * KIB);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(says_so_where_there_is_no_cache)
+{
+	struct machine_model model = two_levels;
+	struct sonde_cache_report *r;
+
+	memset(model.cache, 0, sizeof(model.cache));
+	r = probe(&model, 1);
+	ck_assert_uint_eq(r->nlevels, 0);
+	ck_assert_uint_eq(r->nnotes, 1);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(says_so_where_the_sweep_ends_inside_the_last_level)
+{
+	struct machine_model model = three_levels;
+	struct sonde_cache_report *r;
+
+	model.max_bytes = 400 * KIB;
+	r = probe(&model, 1);
+	ck_assert_uint_ge(r->nlevels, 2);
+	ck_assert_uint_eq(r->levels[r->nlevels - 1].size, 0);
+	ck_assert_double_eq(r->memory.ns, 0);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(gives_the_same_answer_for_the_same_seed)
+{
+	struct sonde_cache_report *a = probe(&two_levels, 9), *b = probe(&two_levels, 9);
+
+	ck_assert_uint_eq(a->nlevels, b->nlevels);
+	ck_assert_uint_eq(a->npoints, b->npoints);
+	ck_assert_mem_eq(a->levels, b->levels, a->nlevels * sizeof(*a->levels));
+	ck_assert_mem_eq(a->points, b->points, a->npoints * sizeof(*a->points));
+	sonde_cache_report_free(a);
+	sonde_cache_report_free(b);
+}
+END_TEST
+
+START_TEST(counts_what_it_throws_away)
+{
+	struct sonde_cache_report *r = probe(&two_levels, 2);
+	double most = 0;
+
+	for (size_t i = 0; i < r->npoints; i++) {
+		ck_assert_uint_gt(r->points[i].windows, 0);
+		ck_assert_double_ge(r->points[i].discarded, 0);
+		if (r->points[i].discarded > most)
+			most = r->points[i].discarded;
+	}
+	/* A tenth of the windows meets a gap. */
+	ck_assert_double_gt(most, 0.02);
+	ck_assert_double_lt(most, 0.6);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+static int stop_soon(void *ctx, double done, const char *what)
+{
+	int *calls = ctx;
+
+	ck_assert_double_ge(done, 0);
+	ck_assert_double_le(done, 1);
+	ck_assert_ptr_nonnull(what);
+	return ++*calls == 100;
+}
+
+START_TEST(stops_when_told_to)
+{
+	struct sonde_cache_report *report = NULL;
+	struct meter *meter;
+	int calls = 0;
+	struct sonde_cache_options options = {
+		.budget_s = 1, .max_bytes = MIB, .progress = stop_soon, .progress_ctx = &calls,
+	};
+
+	ck_assert_int_eq(machine_open(&meter, &two_levels, 1), 0);
+	ck_assert_int_eq(probe_cache_with(meter, &options, &report), -ECANCELED);
+	ck_assert_int_eq(calls, 100);
+	ck_assert_ptr_null(report);
+	meter->ops->close(meter);
+}
+END_TEST
+
+START_TEST(refuses_no_time_and_too_little_memory)
+{
+	struct sonde_cache_report *report = NULL;
+	struct sonde_cache_options options = { .budget_s = 0 };
+	struct meter *meter;
+
+	ck_assert_int_eq(machine_open(&meter, &two_levels, 1), 0);
+	ck_assert_int_eq(probe_cache_with(meter, &options, &report), -EINVAL);
+	options.budget_s = 1;
+	options.max_bytes = 100 * KIB;
+	ck_assert_int_eq(probe_cache_with(meter, &options, &report), -EINVAL);
+	meter->max_bytes = 100 * KIB;
+	options.max_bytes = 0;
+	ck_assert_int_eq(probe_cache_with(meter, &options, &report), -ENOMEM);
+	ck_assert_ptr_null(report);
+	meter->ops->close(meter);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("probe_cache");
+	/* Two cases, so that what runs everything slowly can run the quick one. */
+	TCase *tc = tcase_create("simulated"), *quick = tcase_create("quick");
+
+	tcase_set_timeout(tc, 300);
+	tcase_set_timeout(quick, 60);
+	tcase_add_loop_test(tc, finds_three_levels_in_spite_of_gaps_prefetcher_and_tlb, 0, 2);
+	tcase_add_test(tc, finds_the_tlb_and_takes_it_for_no_cache);
+	tcase_add_test(tc, finds_two_levels_with_a_coarse_counter);
+	tcase_add_test(tc, sees_a_first_level_that_is_a_page_larger);
+	tcase_add_test(tc, says_so_where_there_is_no_cache);
+	tcase_add_test(tc, says_so_where_the_sweep_ends_inside_the_last_level);
+	tcase_add_test(tc, gives_the_same_answer_for_the_same_seed);
+	tcase_add_test(tc, counts_what_it_throws_away);
+	tcase_add_test(quick, stops_when_told_to);
+	tcase_add_test(quick, refuses_no_time_and_too_little_memory);
+	suite_add_tcase(suite, tc);
+	suite_add_tcase(suite, quick);
+	return tap_run(suite);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A unit test is a program: its tests as a Check suite, its results as TAP on
+ * stdout.
+ */
+#ifndef SONDE_TESTS_TAP_H
+#define SONDE_TESTS_TAP_H
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * What cannot be tested here is not added to the suite, rather than passed
+ * without a look, and said to be left out.
+ */
+static inline void tap_left_out(const char *why)
+{
+	printf("# left out: %s\n", why);
+	fflush(stdout);
+}
+
+static inline int tap_run(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	srunner_set_tap(runner, "-");
+	srunner_run_all(runner, CK_SILENT);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
