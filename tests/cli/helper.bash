@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# What the tests of the command share.
+bats_require_minimum_version 1.5.0
+
+SONDE=$(realpath "${SONDE:-${O:-build}/sonde}")
+SOURCE=$(realpath "$BATS_TEST_DIRNAME/../..")
+# A measurement that is over soon: here it matters that something is said, not what.
+SHORT=(--budget 0.2 --max-size 1M)
+export SONDE SOURCE SHORT
+
+# What a test starts must not find this user's own settings.
+unset SONDE_PROFILE SONDE_DEV_DIR HWLOC_XMLFILE HWLOC_COMPONENTS
+
+# json FILE EXPRESSION: $d is the document; null prints as "null".
+json() {
+	perl -MJSON::PP -0777 -e '
+		my $d = JSON::PP->new->utf8->decode(scalar <STDIN>);
+		my $v = eval $ARGV[0];
+		die $@ if $@;
+		print defined $v ? $v : "null", "\n";
+	' "$2" <"$1"
+}
+
+# until_true COMMAND...: wait for it, with a deadline.
+until_true() {
+	local end=$((SECONDS + 30))
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.02
+	done
+}
+
+# await PID: $status is how it ended; what has not ended by then is ended
+await() {
+	local end=$((SECONDS + 30))
+	while kill -0 "$1" 2>/dev/null; do
+		[ "$SECONDS" -lt "$end" ] || kill -KILL "$1"
+		sleep 0.02
+	done
+	# shellcheck disable=SC2034 # for the test
+	wait "$1" && status=0 || status=$?
+}
+
+# A folder that everybody can enter, with the program in it: the one of bats is
+# for its owner alone. Prints its name.
+make_public() {
+	local dir
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/sonde-cli-XXXXXX")
+	chmod 755 "$dir"
+	cp "$SONDE" "$(dirname "$SONDE")/libsonde.so.0" "$dir/"
+	printf '%s\n' "$dir"
+}
+
+# Run without privileges: as nobody if we are root, else as we are.
+unprivileged() {
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# one_line TEXT: it is one, and not empty
+one_line() {
+	[ -n "$1" ] && [ "$(wc -l <<<"$1")" -eq 1 ]
+}
+
+has() {
+	[[ $1 == *"$2"* ]] || {
+		printf 'not found: %s\nin: %s\n' "$2" "$1" >&2
+		return 1
+	}
+}

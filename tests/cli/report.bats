@@ -1,0 +1,305 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `sonde report`: two files, complete or not there at all.
+# shellcheck disable=SC2016,SC2154,SC2164 # variables of Perl; bats ends a test at what fails
+load helper
+
+setup_file() {
+	load helper
+	cd "$BATS_FILE_TMPDIR"
+	"$SONDE" report "${SHORT[@]}" -o made >table.txt 2>progress.txt
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	MADE=$BATS_FILE_TMPDIR/made
+}
+
+teardown() {
+	[ -z "${PUBLIC-}" ] || rm -rf "$PUBLIC"
+}
+
+files_of() {
+	find "$1" -mindepth 1 -printf '%f\n' | sort | tr '\n' ' '
+}
+
+# only_with PROGRAM...: a PATH that has nothing else
+only_with() {
+	mkdir bin
+	for program; do
+		ln -s "$(command -v "$program")" bin/
+	done
+	printf '%s/bin' "$PWD"
+}
+
+# A gnuplot of our own. fake_gnuplot SCRIPT; $PID_FILE is where it may leave its number.
+fake_gnuplot() {
+	mkdir -p fake
+	PID_FILE=$PWD/gnuplot.pid
+	export PID_FILE
+	printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
+	chmod 755 fake/gnuplot
+}
+
+@test "it writes the profile and the page and prints the table" {
+	[ "$(files_of "$MADE")" = "profile.json report.html " ]
+	table=$(<"$BATS_FILE_TMPDIR/table.txt")
+	has "$table" "L1d"
+	has "$table" "made/profile.json"
+	has "$table" "made/report.html"
+}
+
+@test "there is no progress where no terminal is" {
+	[ ! -s "$BATS_FILE_TMPDIR/progress.txt" ]
+}
+
+@test "on a terminal there is progress, and it is gone in the end" {
+	TERM=xterm script -qec "'$SONDE' report --budget 1 --max-size 1M -o out" /dev/null >typescript
+	grep -q $'\r\033\\[K.* %  ' typescript
+	# The last thing said of progress is that its line is empty.
+	[ "$(grep -o $'\r\033\\[K *[0-9]*' typescript | tail -n 1)" = $'\r\033[K' ]
+}
+
+@test "the profile is of the schema and says how it was measured" {
+	[ "$(json "$MADE/profile.json" '$d->{schema}')" = sonde-profile-1 ]
+	[ "$(json "$MADE/profile.json" '$d->{caches}[0]{level}')" = 1 ]
+	[ "$(json "$MADE/profile.json" '$d->{backends}{meter}{using}')" = "user space" ]
+	[ "$(json "$MADE/profile.json" '$d->{created} =~ /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/ ? 1 : 0')" = 1 ]
+}
+
+@test "with --json it prints the profile it wrote" {
+	"$SONDE" report --json "${SHORT[@]}" -o out >printed.json
+	cmp printed.json out/profile.json
+}
+
+@test "the page is well-formed" {
+	run xmllint --noout --nonet "$MADE/report.html"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+}
+
+@test "the page needs no other file" {
+	run ! grep -iE 'https?:|url\(|@import|<(link|iframe|object|embed|base|img)' "$MADE/report.html"
+	run ! grep -iE "(src|href)=[\"'][^#]" "$MADE/report.html"
+	run ! grep -iE '<script(>| [^>]*src)| on[a-z]+=' "$MADE/report.html"
+}
+
+@test "the page has both pictures, and no id twice" {
+	perl -0777 -ne 'exit !(/<figure class="curve">\s*<div[^>]*><svg.*?<\/svg>/s &&
+		/<figure class="topology">\s*<div[^>]*><svg.*?<\/svg>/s)' "$MADE/report.html"
+	grep -q 'claimed size' "$MADE/report.html"
+	[ -z "$(grep -oE " id=['\"][^'\"]*" "$MADE/report.html" | tr -d "'\"" | sort | uniq -d)" ]
+}
+
+@test "the page has the profile inside, the same as the file" {
+	perl -0777 -ne 'print $1 if /<script type="application\/json" id="profile">(.*?)<\/script>/s' \
+		"$MADE/report.html" >inside.json
+	canonical='JSON::PP->new->canonical->encode($d)'
+	[ "$(json inside.json "$canonical")" = "$(json "$MADE/profile.json" "$canonical")" ]
+}
+
+@test "what the machine is called cannot break the page" {
+	lstopo-no-graphics --of xml |
+		sed 's|name="CPUModel" value="[^"]*"|name="CPUModel" value="\&lt;/script\&gt;\&lt;b\&gt;A\&amp;B \&quot;C\&quot;"|' \
+		>claims.xml
+	grep -q 'A&amp;B' claims.xml || skip "hwloc knows no name of the processor here"
+	HWLOC_XMLFILE=claims.xml "$SONDE" report "${SHORT[@]}" -o out >/dev/null
+	xmllint --noout --nonet out/report.html
+	grep -q '<h1>&lt;/script&gt;&lt;b&gt;A&amp;B &quot;C&quot;</h1>' out/report.html
+	run ! grep '<b>' out/report.html
+	[ "$(json out/profile.json '$d->{machine}{cpu_model}')" = '</script><b>A&B "C"' ]
+}
+
+@test "with a standard stream closed nothing of what is said gets into the files" {
+	PUBLIC=$(make_public)
+	mkdir -m 777 "$PUBLIC/all"
+	# Without rights fewer descriptors are in use, so that the page would get a low one.
+	for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+		unprivileged env PATH=/nowhere /bin/sh -c \
+			"d=\$1; shift; exec \"\$d/sonde\" report -o \"\$d/all/out\" \"\$@\" $closed" - \
+			"$PUBLIC" "${SHORT[@]}" >out.txt 2>err.txt && status=0 || status=$?
+		case $closed in *'>&- '*|'>&-') [ "$status" -eq 1 ] ;; *) [ "$status" -eq 0 ] ;; esac
+		xmllint --noout --nonet "$PUBLIC/all/out/report.html"
+		[ "$(tail -n 1 "$PUBLIC/all/out/report.html")" = "</html>" ]
+		[ "$(json "$PUBLIC/all/out/profile.json" '$d->{schema}')" = sonde-profile-1 ]
+	done
+}
+
+@test "what it wrote before is replaced as a whole" {
+	mkdir out
+	echo old >out/profile.json
+	echo old >out/report.html
+	"$SONDE" report "${SHORT[@]}" -o out >/dev/null
+	[ "$(files_of out)" = "profile.json report.html " ]
+	run ! grep -x old out/profile.json out/report.html
+}
+
+@test "the umask decides who may read" {
+	(umask 027 && "$SONDE" report "${SHORT[@]}" -o out >/dev/null)
+	[ "$(stat -c %a out/profile.json out/report.html | tr '\n' ' ')" = "640 640 " ]
+}
+
+@test "without gnuplot it names the package, there and in the page, and is done" {
+	path=$(only_with lstopo-no-graphics)
+	run --separate-stderr env PATH="$path" "$SONDE" report "${SHORT[@]}" -o out
+	[ "$status" -eq 0 ]
+	one_line "$stderr"
+	has "$stderr" "gnuplot-nox"
+	grep -q 'gnuplot-nox' out/report.html
+	xmllint --noout --nonet out/report.html
+	[ "$(grep -c '<svg' out/report.html)" -eq 1 ]
+}
+
+@test "without lstopo it names the package, there and in the page, and is done" {
+	path=$(only_with gnuplot)
+	run --separate-stderr env PATH="$path" "$SONDE" report "${SHORT[@]}" -o out
+	[ "$status" -eq 0 ]
+	one_line "$stderr"
+	has "$stderr" "hwloc-nox"
+	grep -q 'hwloc-nox' out/report.html
+	[ "$(grep -c '<svg' out/report.html)" -eq 1 ]
+}
+
+@test "a gnuplot that fails is quoted, and the report is done" {
+	fake_gnuplot 'echo "first <complaint>" >&2; echo second >&2; exit 3'
+	run --separate-stderr env PATH="$PWD/fake:$PATH" "$SONDE" report "${SHORT[@]}" -o out
+	[ "$status" -eq 0 ]
+	one_line "$stderr"
+	has "$stderr" "gnuplot failed: first <complaint>"
+	grep -q 'first &lt;complaint&gt;' out/report.html
+}
+
+@test "a gnuplot that draws nothing sensible is not put into the page" {
+	fake_gnuplot 'echo "<html><script>alert(1)</script>"'
+	run --separate-stderr env PATH="$PWD/fake:$PATH" "$SONDE" report "${SHORT[@]}" -o out
+	[ "$status" -eq 0 ]
+	has "$stderr" "not SVG"
+	run ! grep alert out/report.html
+}
+
+@test "a gnuplot that hangs is ended when its time is over" {
+	fake_gnuplot 'echo $$ >"$PID_FILE"; exec tail -f /dev/null'
+	run --separate-stderr env PATH="$PWD/fake:$PATH" "$SONDE" report "${SHORT[@]}" -o out
+	[ "$status" -eq 0 ]
+	has "$stderr" "gnuplot failed: not done after"
+	run ! kill -0 "$(<"$PID_FILE")"
+	[ "$(files_of out)" = "profile.json report.html " ]
+}
+
+@test "a folder that cannot be written is said before anything is measured" {
+	PUBLIC=$(make_public)
+	mkdir -m 555 "$PUBLIC/locked"
+	run --separate-stderr unprivileged "$PUBLIC/sonde" report --budget 600 -o "$PUBLIC/locked"
+	[ "$status" -eq 1 ]
+	[ -z "$output" ]
+	one_line "$stderr"
+	has "$stderr" "cannot write in the folder $PUBLIC/locked: Permission denied"
+	run --separate-stderr unprivileged "$PUBLIC/sonde" report --budget 600 -o "$PUBLIC/locked/x"
+	[ "$status" -eq 1 ]
+	has "$stderr" "cannot make the folder $PUBLIC/locked/x: Permission denied"
+	[ -z "$(files_of "$PUBLIC/locked")" ]
+}
+
+@test "a folder that is a file, or under one, is refused" {
+	echo mine >file
+	run --separate-stderr "$SONDE" report --budget 600 -o file
+	[ "$status" -eq 1 ]
+	one_line "$stderr"
+	has "$stderr" "cannot make the folder file: Not a directory"
+	run --separate-stderr "$SONDE" report --budget 600 -o file/out
+	[ "$status" -eq 1 ]
+	[ "$(<file)" = mine ]
+	run --separate-stderr "$SONDE" report --budget 600 -o /proc/sonde
+	[ "$status" -eq 1 ]
+	has "$stderr" "cannot make the folder /proc/sonde"
+}
+
+@test "a page that cannot take its name is a failure that leaves no temporary file" {
+	mkdir -p out/report.html
+	run --separate-stderr "$SONDE" report "${SHORT[@]}" -o out
+	[ "$status" -eq 1 ]
+	has "$stderr" "cannot write out/report.html: Is a directory"
+	[ -z "$(find out -name '.*' -mindepth 1)" ]
+}
+
+@test "a full disk is a failure that leaves nothing" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can mount"
+	run --separate-stderr unshare -m bash -c '
+		mkdir small && mount -t tmpfs -o size=16k tmpfs small || exit 99
+		"$SONDE" report "$@" -o small/out
+		status=$?
+		find small -mindepth 1
+		exit $status' - "${SHORT[@]}"
+	[ "$status" -ne 99 ] || skip "this container may not mount"
+	[ "$status" -eq 1 ]
+	[ -z "$output" ]
+	one_line "$stderr"
+	has "$stderr" "No space left on device"
+}
+
+@test "with --save it is the profile that programs find by default" {
+	SONDE_PROFILE=$PWD/mine.json "$SONDE" report "${SHORT[@]}" -o out --save >/dev/null
+	cmp mine.json out/profile.json
+	XDG_CACHE_HOME=$PWD/cache "$SONDE" report "${SHORT[@]}" -o out --save >/dev/null
+	cmp cache/sonde/profile.json out/profile.json
+}
+
+@test "without --save nothing is written but the folder" {
+	mkdir home
+	HOME=$PWD/home XDG_CACHE_HOME=$PWD/home "$SONDE" report "${SHORT[@]}" -o out >/dev/null
+	[ -z "$(files_of home)" ]
+}
+
+# interrupt SIGNAL: during the measurement; $status is how it ended
+interrupt() {
+	env --default-signal="$1" "$SONDE" report --budget 60 -o out >out.txt 2>err.txt &
+	local pid=$!
+	until_true ls out/.report.html."$pid" >/dev/null 2>&1
+	kill -"$1" "$pid"
+	await "$pid"
+}
+
+@test "interrupted while measuring it leaves nothing" {
+	for signal in INT TERM HUP; do
+		interrupt $signal
+		[ "$status" -eq $((128 + $(kill -l $signal))) ]
+		[ ! -e out ]
+		[ ! -s out.txt ]
+	done
+}
+
+@test "interrupted it keeps a folder that was there, and the report in it" {
+	mkdir out
+	echo old >out/profile.json
+	echo old >out/report.html
+	interrupt INT
+	[ "$status" -eq 130 ]
+	[ "$(files_of out)" = "profile.json report.html " ]
+	[ "$(cat out/profile.json out/report.html)" = $'old\nold' ]
+}
+
+@test "interrupted while a picture is drawn it ends the drawing too" {
+	fake_gnuplot 'echo $$ >"$PID_FILE.new"; mv "$PID_FILE.new" "$PID_FILE"; exec tail -f /dev/null'
+	env --default-signal=TERM PATH="$PWD/fake:$PATH" "$SONDE" report "${SHORT[@]}" -o out \
+		>out.txt 2>err.txt &
+	pid=$!
+	until_true test -e "$PID_FILE"
+	kill -TERM "$pid"
+	await "$pid"
+	[ "$status" -eq 143 ]
+	run ! kill -0 "$(<"$PID_FILE")"
+	[ ! -e out ]
+}
+
+@test "a signal that its parent had it ignore does not end it" {
+	(
+		trap '' HUP
+		exec "$SONDE" report "${SHORT[@]}" -o out >out.txt
+	) &
+	pid=$!
+	until_true ls out/ >/dev/null 2>&1
+	kill -HUP "$pid"
+	await "$pid"
+	[ "$status" -eq 0 ]
+	[ "$(files_of out)" = "profile.json report.html " ]
+}

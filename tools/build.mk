@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+TOOL_SRC := $(sort $(wildcard tools/*.c))
+TOOL_OBJ := $(TOOL_SRC:%.c=$(O)/%.o)
+
+PROGRAMS += $(O)/sonde
+INSTALL_TARGETS += install-tools
+
+# In the output folder the library is found beside the program; what is
+# installed is linked anew, so that no path of the build tree goes with it.
+link-tool = $(CC) $(SONDE_LDFLAGS) $(LDFLAGS) $(1) -o $@ $(TOOL_OBJ) -L$(O) -lsonde $(SONDE_LIBS)
+
+$(O)/sonde: $(TOOL_OBJ) $(O)/libsonde.so
+	$(say) LD $@
+	$(Q)$(call link-tool,-Wl$(comma)-rpath$(comma)'$$ORIGIN')
+
+$(O)/installed/sonde: $(TOOL_OBJ) $(O)/libsonde.so
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call link-tool)
+
+.PHONY: install-tools
+install-tools: $(O)/installed/sonde
+	$(Q)$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
+	$(Q)$(INSTALL) -m 755 $< $(DESTDIR)$(bindir)/sonde
+	$(Q)$(INSTALL) -m 644 $(wildcard man/*.1) $(DESTDIR)$(mandir)/man1/

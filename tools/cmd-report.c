@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * sonde report - measure everything there is, for people and for programs
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "text.h"
+#include "describe.h"
+#include "output.h"
+#include "page.h"
+
+#define DEFAULT_DIR "sonde-report"
+
+struct report_options {
+	struct measure_options measure;
+	const char *dir;
+	int save;
+};
+
+static int set_dir(void *opts, const char *arg)
+{
+	struct report_options *o = opts;
+
+	if (!*arg) {
+		cli_error("--output: the folder's name is empty");
+		return CLI_USAGE;
+	}
+	o->dir = arg;
+	return CLI_DONE;
+}
+
+static int set_save(void *opts, const char *arg)
+{
+	struct report_options *o = opts;
+
+	(void)arg;
+	o->save = 1;
+	return CLI_DONE;
+}
+
+static const struct cli_option options[] = {
+	{ "output", 'o', "DIR", "the folder for both files; else " DEFAULT_DIR, set_dir },
+	{ "save", 0, NULL, "also make it the profile that programs find by default", set_save },
+	MEASURE_OPTIONS,
+	CLI_COMMON_OPTIONS
+};
+
+/* A picture less is a report still. */
+static void draw_pictures(struct page *page)
+{
+	cli_progress(0.97, "drawing the curve");
+	picture_curve(page->machine, &page->curve);
+	cli_progress(0.99, "drawing the topology");
+	if (!cli_stop_requested())
+		picture_topology(&page->topology);
+	cli_progress_end();
+	if (cli_stop_requested())
+		return;
+	if (!page->curve.svg)
+		cli_error("%s", page->curve.why);
+	if (!page->topology.svg)
+		cli_error("%s", page->topology.why);
+}
+
+/* In memory first: then a disk that is full is known by its own error. */
+static int write_page(const struct machine *m, struct output *out)
+{
+	struct page page = { .machine = m };
+	char *text = NULL;
+	size_t len;
+	FILE *memory = open_memstream(&text, &len);
+	int err = memory ? 0 : -ENOMEM;
+
+	draw_pictures(&page);
+	if (memory) {
+		err = page_write(memory, &page);
+		if (fclose(memory))
+			err = -ENOMEM;
+	}
+	if (!err && !cli_stop_requested())
+		err = output_write(out, text, len);
+	free(text);
+	picture_free(&page.curve);
+	picture_free(&page.topology);
+	return err;
+}
+
+static int save_profile(const struct machine *m, const struct output *out)
+{
+	char *path = output_path(out, "profile.json");
+	int err = path ? sonde_profile_save(m->profile, path) : -ENOMEM;
+
+	free(path);
+	return err;
+}
+
+/* The profile first: whoever waits for the page finds both. */
+static int write_files(const struct machine *m, struct output *out)
+{
+	const char *what = "report.html";
+	int err = write_page(m, out);
+
+	if (cli_stop_requested())
+		return CLI_FAILED;
+	if (!err) {
+		what = "profile.json";
+		err = save_profile(m, out);
+	}
+	if (!err) {
+		what = "report.html";
+		err = output_commit(out, what);
+	}
+	if (!err)
+		return CLI_DONE;
+	cli_error("cannot write %s/%s: %s", out->dir, what, strerror(-err));
+	return CLI_FAILED;
+}
+
+static int save_default(const struct machine *m)
+{
+	int err = sonde_profile_save(m->profile, NULL);
+
+	if (!err)
+		return CLI_DONE;
+	cli_error("cannot save the default profile: %s; name a file in SONDE_PROFILE",
+		  strerror(-err));
+	return CLI_FAILED;
+}
+
+static int show(const struct machine *m, const struct report_options *o)
+{
+	if (o->measure.common.json) {
+		sonde_profile_dump(m->profile, stdout);
+		return CLI_DONE;
+	}
+	if (print_caches(m)) {
+		cli_error("not enough memory for the table");
+		return CLI_FAILED;
+	}
+	printf("\nIn use\n");
+	print_backends(m);
+	printf("\n%s/profile.json  for programs, see sonde-profile(5)\n"
+	       "%s/report.html   for people: the latency curve and the topology\n",
+	       o->dir, o->dir);
+	return CLI_DONE;
+}
+
+static int measure_and_write(struct machine *m, struct output *out,
+			     const struct report_options *o)
+{
+	int status = machine_open(m, o->measure.cpu);
+
+	if (status == CLI_DONE)
+		status = output_open(out, o->dir);
+	if (status == CLI_DONE)
+		status = machine_measure_caches(m, &o->measure);
+	if (status == CLI_DONE)
+		status = write_files(m, out);
+	if (status == CLI_DONE && o->save)
+		status = save_default(m);
+	return status == CLI_DONE ? show(m, o) : status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct report_options o = { .measure = MEASURE_DEFAULTS, .dir = DEFAULT_DIR };
+	struct output out = OUTPUT_CLOSED;
+	struct machine m;
+	int status = cli_parse(&cmd_report, argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	cli_stop_catch();
+	status = measure_and_write(&m, &out, &o);
+	output_close(&out);
+	machine_close(&m);
+	if (cli_stop_requested())
+		cli_stop_die();
+	return status;
+}
+
+const struct cli_command cmd_report = {
+	.name = "report",
+	.summary = "measure everything: a table, a profile for programs, a page to share",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * measure - open what describes this machine, measure it, fill the profile
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "measure.h"
+#include "text.h"
+
+#define SWEEP_LEAST	((uint64_t)48 << 20)
+#define SWEEP_MOST	((uint64_t)512 << 20)
+
+int measure_set_cpu(void *options, const char *arg)
+{
+	struct measure_options *o = options;
+	uint64_t cpu;
+	int status = cli_parse_count("cpu", arg, 1 << 20, &cpu);
+
+	if (status == CLI_DONE)
+		o->cpu = (int)cpu;
+	return status;
+}
+
+int measure_set_budget(void *options, const char *arg)
+{
+	struct measure_options *o = options;
+
+	return cli_parse_seconds("budget", arg, &o->budget_s);
+}
+
+int measure_set_quick(void *options, const char *arg)
+{
+	struct measure_options *o = options;
+
+	(void)arg;
+	o->budget_s = BUDGET_QUICK_S;
+	return CLI_DONE;
+}
+
+int measure_set_max_size(void *options, const char *arg)
+{
+	struct measure_options *o = options;
+
+	return cli_parse_size("max-size", arg, &o->max_bytes);
+}
+
+int measure_set_seed(void *options, const char *arg)
+{
+	struct measure_options *o = options;
+
+	return cli_parse_count("seed", arg, UINT64_MAX, &o->seed);
+}
+
+/* The CPUs this process may run on, to be freed. Return: how many, -ENOMEM. */
+static int list_cpus(const struct sonde_topology *topo, unsigned int **cpus)
+{
+	int n = sonde_topology_cpus(topo, NULL, 0);
+
+	if (n < 0)
+		return n;
+	*cpus = calloc((size_t)n + 1, sizeof(**cpus));
+	if (!*cpus)
+		return -ENOMEM;
+	return sonde_topology_cpus(topo, *cpus, (size_t)n);
+}
+
+static int choose_cpu(struct machine *m, int wanted)
+{
+	unsigned int *cpus;
+	int n = list_cpus(m->topo, &cpus);
+	char *list;
+
+	if (n < 0)
+		return CLI_FAILED;
+	for (int i = 0; i < n; i++) {
+		if (wanted >= 0 && cpus[i] != (unsigned int)wanted)
+			continue;
+		m->cpu = cpus[i];
+		free(cpus);
+		return CLI_DONE;
+	}
+	list = text_cpus(cpus, (size_t)n);
+	cli_error("CPU %d is not among those this process may run on: %s", wanted,
+		  list ? list : "?");
+	free(list);
+	free(cpus);
+	return CLI_USAGE;
+}
+
+static void read_claims(struct machine *m)
+{
+	int n = sonde_topology_caches(m->topo, m->cpu, m->claims, MAX_CLAIMS);
+
+	m->nclaims = n < 0 ? 0 : n < MAX_CLAIMS ? (size_t)n : MAX_CLAIMS;
+}
+
+static int start_profile(struct machine *m)
+{
+	const struct sonde_clock_info *clock = sonde_clock_info(m->clk);
+	const char *frames = sonde_frames_backend_name(sonde_frames_backend(m->frames));
+
+	return sonde_profile_new(&m->profile) ||
+	       sonde_profile_set_machine(m->profile, m->topo) ||
+	       sonde_profile_set_clock(m->profile, clock) ||
+	       sonde_profile_set_backend(m->profile, "clock", clock->name, clock->why) ||
+	       sonde_profile_set_backend(m->profile, "frames", frames,
+					 sonde_frames_why(m->frames)) ||
+	       sonde_profile_set_backend(m->profile, "meter", METER_NAME, NULL) ? -ENOMEM : 0;
+}
+
+int machine_open(struct machine *m, int cpu)
+{
+	const char *what = "the topology";
+	int err, status;
+
+	memset(m, 0, sizeof(*m));
+	err = sonde_topology_open(&m->topo);
+	if (err)
+		goto failed;
+	status = choose_cpu(m, cpu);
+	if (status != CLI_DONE)
+		return status;
+	read_claims(m);
+	what = "the clock";
+	err = sonde_clock_open(&m->clk, SONDE_CLOCK_AUTO);
+	if (err)
+		goto failed;
+	what = "the lookup of page frames";
+	err = sonde_frames_open(&m->frames, SONDE_FRAMES_AUTO);
+	if (err)
+		goto failed;
+	what = "the profile";
+	err = start_profile(m);
+	if (!err)
+		return CLI_DONE;
+failed:
+	cli_error("cannot open %s: %s", what, strerror(-err));
+	return CLI_FAILED;
+}
+
+static int refuse_caches(const struct machine *m, int err, size_t max_bytes)
+{
+	switch (err) {
+	case -ENOMEM:
+		cli_error("not enough memory for the smallest sweep; %sraise the limit "
+			  "(ulimit -v, the cgroup's memory.max)",
+			  max_bytes ? "give a larger --max-size or " : "");
+		return CLI_FAILED;
+	case -EPERM:
+		cli_error("may not run on CPU %u", m->cpu);
+		return CLI_FAILED;
+	case -EINVAL:
+		cli_error("cannot measure caches with these options; give a larger --max-size");
+		return CLI_FAILED;
+	case -ENOTSUP:
+		cli_error("caches cannot be measured on this machine");
+		return CLI_CANNOT_MEASURE;
+	default:
+		cli_error("cannot measure caches: %s", strerror(-err));
+		return CLI_FAILED;
+	}
+}
+
+static int watch_probe(void *ctx, double done, const char *what)
+{
+	(void)ctx;
+	cli_progress(done, what);
+	return cli_stop_requested();
+}
+
+/*
+ * Beyond the last level, so that memory is seen too, but never more memory than
+ * four times that level and 64 MiB. A claim bounds the sweep; nothing else of it
+ * goes into the measurement.
+ */
+static size_t choose_sweep(const struct machine *m)
+{
+	uint64_t largest = 0, bytes;
+
+	for (size_t i = 0; i < m->nclaims; i++)
+		if (m->claims[i].size > largest)
+			largest = m->claims[i].size;
+	if (!largest)
+		return 0;
+	bytes = 3 * largest + SWEEP_LEAST;
+	return bytes < SWEEP_MOST ? bytes : SWEEP_MOST;
+}
+
+int machine_measure_caches(struct machine *m, const struct measure_options *options)
+{
+	struct sonde_cache_options how = {
+		.cpu = m->cpu,
+		.budget_s = options->budget_s,
+		.max_bytes = options->max_bytes ? options->max_bytes : choose_sweep(m),
+		.seed = options->seed,
+		.progress = watch_probe,
+	};
+	int err = sonde_probe_cache(m->clk, &how, &m->caches);
+
+	cli_progress_end();
+	if (cli_stop_requested())
+		return CLI_FAILED;
+	if (err)
+		return refuse_caches(m, err, options->max_bytes);
+	if (sonde_profile_set_caches(m->profile, m->caches, m->claims, m->nclaims)) {
+		cli_error("not enough memory for the profile");
+		return CLI_FAILED;
+	}
+	return CLI_DONE;
+}
+
+void machine_close(struct machine *m)
+{
+	sonde_profile_free(m->profile);
+	sonde_cache_report_free(m->caches);
+	sonde_frames_close(m->frames);
+	sonde_clock_close(m->clk);
+	sonde_topology_close(m->topo);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * page - the report as one HTML file: no script that runs, nothing loaded from
+ * elsewhere, so that it can be mailed, attached to an issue or printed
+ *
+ * It is well-formed XML too, which lets a test prove that nothing is open.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "text.h"
+#include "describe.h"
+#include "page.h"
+
+static const char style[] =
+	":root{color-scheme:light dark;--ink:#1c2128;--soft:#5c6672;--back:#fff;--card:#f6f7f9;"
+	"--rule:#d8dde3;--good:#1a7f56;--bad:#b3261e;--open:#8a6100}\n"
+	"@media(prefers-color-scheme:dark){:root{--ink:#e4e8ed;--soft:#9aa5b1;--back:#14181d;"
+	"--card:#1d2329;--rule:#38414b;--good:#4cc38a;--bad:#ff8a80;--open:#e0b04c}}\n"
+	"*{box-sizing:border-box}\n"
+	"body{margin:0 auto;max-width:68rem;padding:2rem 1.25rem 4rem;background:var(--back);"
+	"color:var(--ink);font:16px/1.5 system-ui,sans-serif}\n"
+	"h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}\n"
+	"h2{font-size:1.15rem;margin:2.4rem 0 .6rem}\n"
+	"p{margin:.4rem 0}.soft,figcaption{color:var(--soft)}figcaption{font-size:.9rem}\n"
+	"table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\n"
+	"th,td{text-align:left;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--rule);"
+	"vertical-align:top}\n"
+	"th{font-weight:600;color:var(--soft);font-size:.9rem}\n"
+	"tbody th{color:var(--ink);font-size:1rem;white-space:nowrap}\n"
+	"td.number,th.number{text-align:right;white-space:nowrap}\n"
+	".wide,.curve{overflow-x:auto}.wide table,.curve div{min-width:42rem}\n"
+	".agrees{color:var(--good)}.disagrees{color:var(--bad);font-weight:600}"
+	".open{color:var(--open)}\n"
+	".headline{border-left:4px solid var(--bad);background:var(--card);padding:.6rem 1rem;"
+	"margin:.6rem 0}\n"
+	".note{border-left:4px solid var(--open);background:var(--card);padding:.5rem 1rem;"
+	"margin:.5rem 0}\n"
+	"figure{margin:0}svg{display:block;width:100%;height:auto}\n"
+	/* gnuplot's black is ink, its white is paper. */
+	".curve [fill='black']{fill:var(--ink)}.curve [stroke='black']{stroke:var(--ink)}\n"
+	".topology svg{background:#fff;border:1px solid var(--rule);padding:.5rem}\n"
+	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.2rem;margin:0}\n"
+	"dt{color:var(--soft)}dd{margin:0}\n"
+	"details{margin:1rem 0}summary{cursor:pointer}\n"
+	"footer{margin-top:3rem;color:var(--soft);font-size:.9rem}\n"
+	"@media print{:root{--ink:#000;--soft:#444;--back:#fff;--card:#f4f4f4;--rule:#bbb;"
+	"--good:#1a7f56;--bad:#b3261e;--open:#8a6100}body{max-width:none;padding:0;font-size:11pt}"
+	".wide table,.curve div{min-width:0}h2{break-after:avoid}"
+	"figure,tr,.headline,.note{break-inside:avoid}details:not([open]){display:none}}\n";
+
+static void write_text(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		switch (c) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		case '\'':
+			fputs("&#39;", out);
+			break;
+		default:
+			fputc(c < ' ' && c != '\n' && c != '\t' ? '?' : c, out);
+		}
+	}
+}
+
+/* <@tag>@text</name of the tag> */
+static void write_element(FILE *out, const char *tag, const char *text)
+{
+	fprintf(out, "<%s>", tag);
+	write_text(out, text);
+	fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
+}
+
+static void write_head(FILE *out, const struct page *page)
+{
+	const struct machine *m = page->machine;
+	struct fact facts[MAX_FACTS];
+	size_t n = describe_machine(m, facts);
+	time_t now = time(NULL);
+	char date[64] = "";
+	struct tm tm;
+
+	if (localtime_r(&now, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M %Z", &tm);
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+	      "<meta name=\"generator\" content=\"sonde " SONDE_VERSION "\"/>\n<title>", out);
+	write_text(out, sonde_topology_cpu_model(m->topo));
+	fputs(": measured by sonde</title>\n<style>\n", out);
+	fputs(style, out);
+	fputs("</style>\n</head>\n<body>\n<header>\n", out);
+	write_element(out, "h1", facts[0].value);
+	fputs("\n<p class=\"soft\">", out);
+	for (size_t i = 1; i < n; i++) {
+		write_text(out, facts[i].name);
+		fputc(' ', out);
+		write_text(out, facts[i].value);
+		fputs(i + 1 < n ? " · " : "", out);
+	}
+	fprintf(out, "</p>\n<p class=\"soft\">Measured on CPU %u in %.1f s, %s, by sonde "
+		SONDE_VERSION ".</p>\n</header>\n<main>\n",
+		m->caches->cpu, m->caches->elapsed_s, date);
+}
+
+static const char *class_verdict(enum verdict verdict)
+{
+	return verdict == VERDICT_AGREES ? "span class=\"agrees\"" :
+	       verdict == VERDICT_DISAGREES ? "span class=\"disagrees\"" : "span class=\"open\"";
+}
+
+static void write_row(FILE *out, const struct cache_row *row)
+{
+	fputs("<tr>", out);
+	write_element(out, "th scope=\"row\"", row->level);
+	write_element(out, "td", row->measured);
+	write_element(out, "td class=\"number\"", row->ns);
+	write_element(out, "td class=\"number\"", row->cycles);
+	write_element(out, "td class=\"number\"", row->confidence);
+	fputs("<td>", out);
+	write_text(out, row->claimed);
+	if (*row->claim_verdict) {
+		fputs(" ", out);
+		write_element(out, class_verdict(row->verdict), row->claim_verdict);
+	}
+	fputs("</td></tr>\n", out);
+}
+
+static void write_headlines(FILE *out, const struct cache_row *rows, int n)
+{
+	char text[3 * CELL_LEN];
+
+	for (int i = 0; i < n; i++) {
+		if (!describe_disagreement(&rows[i], text, sizeof(text)))
+			continue;
+		write_element(out, "p class=\"headline\"", text);
+		fputc('\n', out);
+	}
+}
+
+static void write_translation(FILE *out, const struct sonde_cache_report *caches)
+{
+	char text[CELL_LEN];
+
+	for (size_t i = 0; i < caches->ntlb; i++) {
+		fputs("<p>Address translation: ", out);
+		write_text(out, describe_tlb_step(&caches->tlb[i], text, sizeof(text)));
+		fputs(".</p>\n", out);
+	}
+	for (size_t i = 0; i < caches->nnotes; i++) {
+		write_element(out, "p class=\"note\"", caches->notes[i]);
+		fputc('\n', out);
+	}
+}
+
+static int write_caches(FILE *out, const struct page *page)
+{
+	const struct machine *m = page->machine;
+	struct cache_row *rows;
+	int n = describe_caches(m, &rows);
+	char hz[TEXT_LEN];
+
+	if (n < 0)
+		return n;
+	fputs("<section id=\"caches\">\n<h2>Caches</h2>\n", out);
+	write_headlines(out, rows, n);
+	fputs("<div class=\"wide\"><table>\n<thead><tr><th>Level</th><th>Measured</th>"
+	      "<th class=\"number\" colspan=\"2\">Latency of a hit</th>"
+	      "<th class=\"number\">Confidence</th><th>Claimed</th></tr></thead>\n<tbody>\n", out);
+	for (int i = 0; i < n; i++)
+		write_row(out, &rows[i]);
+	free(rows);
+	fputs("</tbody>\n</table></div>\n", out);
+	if (m->caches->core_hz > 0)
+		fprintf(out, "<p class=\"soft\">Core clock while measuring: %s.</p>\n",
+			text_hz(hz, m->caches->core_hz));
+	write_translation(out, m->caches);
+	fputs("</section>\n", out);
+	return 0;
+}
+
+/* Small drawings are not blown up beyond @enlarge times their size. */
+static void write_picture(FILE *out, const char *class, const struct picture *picture,
+			  double enlarge, const char *caption)
+{
+	fprintf(out, "<figure class=\"%s\">\n", class);
+	if (picture->svg) {
+		fprintf(out, "<div style=\"max-width:%.0fpx\">", picture->width * enlarge);
+		fputs(picture->svg, out);
+		fputs("</div>\n", out);
+		write_element(out, "figcaption", caption);
+	} else {
+		write_element(out, "figcaption class=\"note\"", picture->why);
+	}
+	fputs("\n</figure>\n", out);
+}
+
+static void write_backends(FILE *out, const struct machine *m)
+{
+	struct backend backends[NBACKENDS];
+
+	describe_backends(m, backends);
+	fputs("<div class=\"wide\"><table>\n<thead><tr><th>Part</th><th>Used</th>"
+	      "<th>Why nothing better, and what is lost</th></tr></thead>\n<tbody>\n", out);
+	for (size_t i = 0; i < NBACKENDS; i++) {
+		fputs("<tr>", out);
+		write_element(out, "th scope=\"row\"", backends[i].seam);
+		fputs("<td>", out);
+		write_text(out, backends[i].using);
+		fputs("<br/>", out);
+		write_element(out, "span class=\"soft\"", backends[i].purpose);
+		fputs("</td>", out);
+		write_element(out, "td", backends[i].why ? backends[i].why : "none is better");
+		fputs("</tr>\n", out);
+	}
+	fputs("</tbody>\n</table></div>\n", out);
+}
+
+static void write_method(FILE *out, const struct machine *m)
+{
+	struct fact facts[MAX_FACTS];
+	size_t n = describe_clock(sonde_clock_info(m->clk), facts);
+
+	fputs("<section id=\"method\">\n<h2>How it was measured</h2>\n", out);
+	write_backends(out, m);
+	fputs("<h2>Clock</h2>\n<dl>\n", out);
+	for (size_t i = 0; i < n; i++) {
+		write_element(out, "dt", facts[i].name);
+		write_element(out, "dd", facts[i].value);
+		fputc('\n', out);
+	}
+	fputs("</dl>\n</section>\n", out);
+}
+
+static void write_points(FILE *out, const struct sonde_cache_report *caches)
+{
+	char size[TEXT_LEN];
+
+	fputs("<details>\n<summary>The curve in numbers</summary>\n<div class=\"wide\"><table>\n"
+	      "<thead><tr><th class=\"number\">Working set</th><th class=\"number\">ns</th>"
+	      "<th class=\"number\">Cycles</th><th class=\"number\">95 % interval</th>"
+	      "<th class=\"number\">Windows</th><th class=\"number\">Discarded</th>"
+	      "</tr></thead>\n<tbody>\n", out);
+	for (size_t i = 0; i < caches->npoints; i++) {
+		const struct sonde_cache_point *p = &caches->points[i];
+
+		fprintf(out, "<tr><td class=\"number\">%s</td><td class=\"number\">%.3f</td>"
+			"<td class=\"number\">%.2f</td><td class=\"number\">%.2f to %.2f</td>"
+			"<td class=\"number\">%u</td><td class=\"number\">%.1f %%</td></tr>\n",
+			text_size(size, p->bytes), p->latency.ns, p->latency.cycles,
+			p->latency.cycles_ci.low, p->latency.cycles_ci.high, p->windows,
+			100 * p->discarded);
+	}
+	fputs("</tbody>\n</table></div>\n</details>\n", out);
+}
+
+/* What could end the element, or XML, can be written otherwise in JSON. */
+static int write_profile(FILE *out, const struct sonde_profile *profile)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *memory = open_memstream(&text, &len);
+	int err;
+
+	if (!memory)
+		return -ENOMEM;
+	err = sonde_profile_dump(profile, memory);
+	if (fclose(memory) || err) {
+		free(text);
+		return -ENOMEM;
+	}
+	fputs("<script type=\"application/json\" id=\"profile\">\n", out);
+	for (const char *c = text; *c; c++) {
+		if (*c == '<' || *c == '>' || *c == '&')
+			fprintf(out, "\\u%04x", (unsigned int)*c);
+		else
+			fputc(*c, out);
+	}
+	fputs("</script>\n", out);
+	free(text);
+	return 0;
+}
+
+int page_write(FILE *out, const struct page *page)
+{
+	const struct machine *m = page->machine;
+	int err;
+
+	write_head(out, page);
+	err = write_caches(out, page);
+	if (err)
+		return err;
+	fputs("<section id=\"curve\">\n<h2>Latency by working set</h2>\n", out);
+	write_picture(out, "curve", &page->curve, 1.2,
+		      "One load that waits for the one before, over a random cycle through the "
+		      "lines of a working set. Solid: measured; dashed with a diamond: claimed by "
+		      "firmware and kernel, not measured.");
+	write_points(out, m->caches);
+	fputs("</section>\n<section id=\"topology\">\n<h2>Topology as claimed</h2>\n", out);
+	write_picture(out, "topology", &page->topology, 2,
+		      "By lstopo of hwloc: what firmware and kernel say. sonde measured none of it.");
+	fputs("</section>\n", out);
+	write_method(out, m);
+	fputs("</main>\n<footer>The profile that programs read is inside this file too, as JSON "
+	      "in the element with the id <code>profile</code>; sonde-profile(5) describes it. "
+	      "No host name, address or user is in it.</footer>\n", out);
+	err = write_profile(out, m->profile);
+	fputs("</body>\n</html>\n", out);
+	return err;
+}

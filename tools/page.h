@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef SONDE_TOOLS_PAGE_H
+#define SONDE_TOOLS_PAGE_H
+
+#include <stdio.h>
+#include "measure.h"
+#include "picture.h"
+
+/**
+ * struct page - what a report shows
+ * @machine: measured
+ * @curve: the latency curve, or why there is none
+ * @topology: likewise
+ */
+struct page {
+	const struct machine *machine;
+	struct picture curve;
+	struct picture topology;
+};
+
+/**
+ * page_write() - the report as one HTML file that needs no other
+ *
+ * Errors of the stream are found when it is closed. Return: 0, -ENOMEM.
+ */
+int page_write(FILE *out, const struct page *page);
+
+#endif
