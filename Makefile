@@ -80,7 +80,7 @@ INSTALL_TARGETS :=
 
 include $(sort $(wildcard */build.mk) $(wildcard tests/*/build.mk))
 
-.PHONY: all install clean help deps deps-check run check
+.PHONY: all install clean help deps deps-check run check check-long
 all: $(PROGRAMS) ## build/sonde and libsonde; they run in place
 
 # ---- compiling -----------------------------------------------------------
@@ -126,6 +126,11 @@ run: deps ## install what is needed, build, measure this machine, show the repor
 
 check: deps-check ## install what is needed, build, run all tests
 	$(Q)$(MAKE) --no-print-directory run-tests
+
+check-long: ## make check, check-kernels and check-debug
+	$(Q)$(MAKE) --no-print-directory check
+	$(Q)$(MAKE) --no-print-directory check-kernels
+	$(Q)$(MAKE) --no-print-directory check-debug
 
 .PHONY: run-tests
 run-tests: all $(TEST_PROGRAMS)

@@ -36,9 +36,9 @@ static const char *name_type(enum sonde_cache_type type)
 static json_t *new_agreement(const struct sonde_cache_level *level,
 			     const struct sonde_cache_claim *claim)
 {
-	if (!claim->size || !level->size)
-		return json_null();
-	return json_boolean(claim->size >= level->size_low && claim->size <= level->size_high);
+	int agrees = sonde_cache_agrees(level, claim);
+
+	return agrees < 0 ? json_null() : json_boolean(agrees);
 }
 
 static json_t *new_claim(const struct sonde_cache_claim *claim,

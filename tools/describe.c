@@ -60,16 +60,17 @@ static void print_claim(char *buf, size_t len, const struct sonde_cache_claim *c
 		 ways, line);
 }
 
-/* The rule of "agrees" in sonde-profile(5). */
 static enum verdict judge(const struct sonde_cache_level *level,
 			  const struct sonde_cache_claim *claim)
 {
-	if (!claim->size)
-		return VERDICT_NONE;
-	if (!level->size)
-		return VERDICT_OPEN;
-	return claim->size >= level->size_low && claim->size <= level->size_high ?
-	       VERDICT_AGREES : VERDICT_DISAGREES;
+	switch (sonde_cache_agrees(level, claim)) {
+	case 1:
+		return VERDICT_AGREES;
+	case 0:
+		return VERDICT_DISAGREES;
+	default:
+		return claim->size ? VERDICT_OPEN : VERDICT_NONE;
+	}
 }
 
 static const char *name_verdict(enum verdict verdict)

@@ -145,6 +145,17 @@ struct sonde_cache_report {
 int sonde_probe_cache(const struct sonde_clock *clk, const struct sonde_cache_options *options,
 		      struct sonde_cache_report **report);
 
+/**
+ * sonde_cache_agrees() - hold a claim against a measurement of the same level
+ *
+ * Return: 1 if the claimed size lies within the measured interval, 0 if not,
+ * -ENODATA if no size is claimed or none could be told.
+ *
+ * Since: 0.1
+ */
+int sonde_cache_agrees(const struct sonde_cache_level *level,
+		       const struct sonde_cache_claim *claim);
+
 /** sonde_cache_report_free() - free; @report may be NULL. Since: 0.1 */
 void sonde_cache_report_free(struct sonde_cache_report *report);
 

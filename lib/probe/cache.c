@@ -14,69 +14,26 @@
  * evenly and its edge is sharp.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sonde/probe.h>
 #include "cache.h"
-#include "capacity.h"
-#include "curve.h"
+#include "search.h"
 
 /* Shares of the budget. */
 #define SHARE_CURVE	0.55
 #define SHARE_TLB	0.05
 #define SHARE_END	0.95
-/* Sizes on a slope, and draws of each at most. */
-#define SLOPE_SIZES	14
-#define SLOPE_DRAWS	24
-#define SLOPE_POINT_S	0.004
-/* Sizes of the last slope: its walks are long. */
-#define LAST_SIZES	8
 /* Largest working set where nobody says: beyond the last level of most machines. */
 #define DEFAULT_BYTES	(256UL << 20)
 /* A sweep below this is no sweep: smaller caches than this exist. */
 #define LEAST_BYTES	(256UL << 10)
-/* What the cost is relative to where a cache begins to overflow and is gone. */
-#define RISE_BEGINS	0.1
-#define RISE_ENDS	0.9
-/*
- * The last level is shared with whoever else runs on the machine, so what is
- * measured is this CPU's part of it at that moment.
- */
-#define SHARED_CONFIDENCE 0.5
-/* Above this misfit the first level is not filled evenly by a run of pages. */
-#define EVEN_MISFIT	0.15
-/*
- * Associativity and replacement are only weakly told apart by the shape of the
- * slope; over what real caches do, the fit has been off by up to a seventh.
- */
-#define FIT_MARGIN	1.2
-#define TLB_ROOM	3
-#define TLB_SAME	1.1
-/* Memory does not answer faster than this; third levels of large chips come near. */
-#define MEMORY_NS	45.0
-/* An interval wider than this (high over low) names no size. */
-#define WIDEST		1.6
 
-struct search {
-	struct sampler *s;
-	const struct sonde_cache_options *options;
-	struct curve curve;
-	struct curve translation;	/* of pages drawn as those of the curve */
-	struct curve tlb;		/* of pages side by side, for sharp steps */
-	struct plateau plateau[PLATEAU_MAX];
-	size_t nplateaus;
-	struct sonde_cache_report *report;
-};
-
-static int add_note(struct sonde_cache_report *r, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int add_note(struct sonde_cache_report *r, const char *fmt, ...)
+int search_note(struct search *w, const char *fmt, ...)
 {
+	struct sonde_cache_report *r = w->report;
 	char **notes = realloc(r->notes, (r->nnotes + 1) * sizeof(*notes));
 	va_list args;
 	int n;
@@ -90,318 +47,6 @@ static int add_note(struct sonde_cache_report *r, const char *fmt, ...)
 	if (n < 0)
 		return -ENOMEM;
 	r->nnotes++;
-	return 0;
-}
-
-/*
- * Sizes from @low to @high chunks, @want at most: all if they are not more,
- * evenly spread in the logarithm else.
- */
-static size_t spread_sizes(double low, double high, size_t want, size_t *sizes)
-{
-	double size;
-	size_t n = 0;
-
-	low = fmax(floor(low), 1);
-	high = ceil(high);
-	for (size_t i = 0; i < want; i++) {
-		size = high - low < (double)want ? low + (double)i :
-		       low * pow(high / low, (double)i / (double)(want - 1));
-		if (size <= high && (!n || sizes[n - 1] != (size_t)lround(size)))
-			sizes[n++] = (size_t)lround(size);
-	}
-	return n;
-}
-
-static size_t pick(struct sampler *s, size_t *left, size_t n)
-{
-	size_t i = sonde_rng_below(&s->rng, n), size = left[i];
-
-	left[i] = left[n - 1];
-	return size;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const struct observation *x = a, *y = b;
-
-	return (x->chunks > y->chunks) - (x->chunks < y->chunks);
-}
-
-/*
- * Rounds of one walk of each size, in random order, until the time is gone; one
- * round at least.
- */
-static ssize_t walk_slope(struct search *w, enum walk_kind kind, const size_t *sizes, size_t n,
-			  double seconds, struct observation *obs)
-{
-	double end = sampler_elapsed(w->s) + seconds;
-	size_t left[SLOPE_SIZES], got = 0;
-	struct sample sample;
-	int err;
-
-	for (size_t draw = 0; draw < SLOPE_DRAWS; draw++) {
-		memcpy(left, sizes, n * sizeof(*sizes));
-		for (size_t k = n; k; k--) {
-			size_t chunks = pick(w->s, left, k);
-
-			if (draw && sampler_elapsed(w->s) > end)
-				break;
-			err = sampler_take(w->s, kind, chunks, SLOPE_POINT_S, &sample);
-			if (err)
-				return err;
-			obs[got++] = (struct observation){
-				chunks, sample.cycles -
-				translation_cost(w->s, &w->translation, (double)chunks),
-			};
-		}
-	}
-	qsort(obs, got, sizeof(*obs), by_size);
-	return (ssize_t)got;
-}
-
-/**
- * struct slope - the rise from one plateau to the next
- * @last: chunks of the last point of the plateau before
- * @first: chunks of the first point of the plateau after
- */
-struct slope {
-	double last, first;
-};
-
-static struct slope slope_of(const struct search *w, size_t level)
-{
-	return (struct slope){ w->curve.chunks[w->plateau[level].last],
-			       w->curve.chunks[w->plateau[level + 1].first] };
-}
-
-static int fit_slope(struct search *w, enum placement placement, struct slope slope, size_t want,
-		     double seconds, struct capacity *cap)
-{
-	struct observation obs[SLOPE_SIZES * SLOPE_DRAWS];
-	double margin = placement == PLACED_EVENLY ? 0.15 : 0.3, high;
-	size_t sizes[SLOPE_SIZES], n;
-	ssize_t got;
-
-	high = fmin(slope.first * (1 + margin) + 2, (double)w->s->nchunks);
-	n = spread_sizes(slope.last * (1 - margin) - 2, high, want, sizes);
-	got = walk_slope(w, placement == PLACED_EVENLY ? WALK_RUN : WALK_SCATTERED, sizes, n,
-			 seconds, obs);
-	if (got < 0)
-		return (int)got;
-	return capacity_fit(obs, (size_t)got, placement, fmax(1, floor(slope.last / 2)),
-			    ceil(slope.first * 1.25), w->options->seed, cap);
-}
-
-/* Latency of a plateau, from its points, translation subtracted. */
-static int plateau_latency(const struct search *w, const struct plateau *p,
-			   struct sonde_latency *out)
-{
-	double cycles[CURVE_POINTS], ratio[CURVE_POINTS];
-	size_t n = 0;
-
-	for (size_t i = p->first; i <= p->last; i++) {
-		const struct sample *sample = &w->curve.sample[i];
-
-		cycles[n] = sample->floor - (sample->cycles - w->curve.net[i]);
-		ratio[n++] = sample->ns / sample->cycles;
-	}
-	sonde_stats_sort(cycles, n);
-	sonde_stats_sort(ratio, n);
-	out->cycles = sonde_stats_median(cycles, n);
-	out->ns = out->cycles * sonde_stats_median(ratio, n);
-	return sonde_stats_quantile_ci(cycles, n, 0.5, 0.95, 400, w->options->seed,
-				       &out->cycles_ci);
-}
-
-/* Where the curve has risen by @share of the way from @from to @to. */
-static double rise_at(const struct search *w, const struct plateau *from,
-		      const struct plateau *to, double share)
-{
-	const struct curve *c = &w->curve;
-	double level = from->cost + share * (to->cost - from->cost);
-	size_t i = to->first;
-
-	/* From above: a point below the slope that costs more was disturbed. */
-	while (i > from->first && c->net[i - 1] > level)
-		i--;
-	return c->chunks[i > from->first ? i - 1 : i];
-}
-
-/* Confidence in a fitted size: how well it explains the walks. */
-static double trust(const struct capacity *cap)
-{
-	return fmax(0, fmin(0.99, 1.02 - cap->misfit));
-}
-
-static void set_size(struct sonde_cache_level *out, const struct capacity *cap, double margin)
-{
-	out->size = (uint64_t)llround(cap->bytes);
-	out->size_low = (uint64_t)llround(fmin(cap->ci.low, cap->bytes / margin));
-	out->size_high = (uint64_t)llround(fmax(cap->ci.high, cap->bytes * margin));
-	out->confidence = trust(cap);
-}
-
-/*
- * A run of pages fills a virtually indexed cache evenly: a sharp edge, exact to
- * a chunk. Where that does not explain the first level, it is indexed
- * physically, as the others are.
- */
-static int first_level(struct search *w, double seconds, struct sonde_cache_level *out)
-{
-	struct capacity even, random;
-	int err;
-
-	err = fit_slope(w, PLACED_EVENLY, slope_of(w, 0), SLOPE_SIZES, seconds / 2, &even);
-	if (!err && even.misfit < EVEN_MISFIT) {
-		set_size(out, &even, 1);
-		return 0;
-	}
-	if (err && err != -EINVAL)
-		return err;
-	err = fit_slope(w, PLACED_RANDOMLY, slope_of(w, 0), SLOPE_SIZES, seconds / 2, &random);
-	if (!err)
-		set_size(out, &random, FIT_MARGIN);
-	return err == -EINVAL ? 0 : err;
-}
-
-static int inner_level(struct search *w, size_t level, double seconds,
-		       struct sonde_cache_level *out)
-{
-	struct capacity cap;
-	int err;
-
-	err = fit_slope(w, PLACED_RANDOMLY, slope_of(w, level), SLOPE_SIZES, seconds, &cap);
-	if (!err)
-		set_size(out, &cap, FIT_MARGIN);
-	return err == -EINVAL ? 0 : err;
-}
-
-/* The last level before memory: an interval, and a size only where it is narrow. */
-static int last_level(struct search *w, size_t level, double seconds,
-		      struct sonde_cache_level *out)
-{
-	const struct plateau *p = &w->plateau[level];
-	double low = rise_at(w, p, p + 1, RISE_BEGINS), high = rise_at(w, p, p + 1, RISE_ENDS);
-	struct capacity cap;
-	int err = -EINVAL;
-
-	/* Its walks are the longest; the curve has seen the slope already. */
-	if (seconds > 0)
-		err = fit_slope(w, PLACED_RANDOMLY, slope_of(w, level), LAST_SIZES, seconds, &cap);
-	if (err && err != -EINVAL)
-		return err;
-	if (!err) {
-		low = fmin(low, cap.ci.low / METER_CHUNK);
-		high = fmax(high, cap.ci.high / METER_CHUNK);
-	}
-	out->size_low = (uint64_t)low * METER_CHUNK;
-	out->size_high = (uint64_t)high * METER_CHUNK;
-	out->confidence = SHARED_CONFIDENCE;
-	if (!err && high < low * WIDEST) {
-		out->size = (uint64_t)llround(cap.bytes);
-		out->confidence = trust(&cap);
-		return 0;
-	}
-	return add_note(w->report, "level %u: its edge is not sharp, so its size cannot be told "
-			"here; the interval is the part of it that this CPU had", out->level);
-}
-
-static int describe_level(struct search *w, size_t i, size_t ncaches, double seconds)
-{
-	struct sonde_cache_level *out = &w->report->levels[i];
-	int err;
-
-	out->level = (unsigned int)i + 1;
-	out->type = i ? SONDE_CACHE_UNIFIED : SONDE_CACHE_DATA;
-	err = plateau_latency(w, &w->plateau[i], &out->latency);
-	if (err)
-		return err;
-	w->s->what = i ? "lower cache levels" : "first cache level";
-	if (i + 1 == w->nplateaus) {
-		out->size_low = (uint64_t)w->curve.chunks[w->plateau[i].last] * METER_CHUNK;
-		return add_note(w->report, "level %u: the sweep of %zu MiB ends before it does",
-				out->level, (w->s->nchunks * METER_CHUNK) >> 20);
-	}
-	if (i == 0)
-		return first_level(w, seconds, out);
-	return (i + 1 == ncaches ? last_level : inner_level)(w, i, seconds, out);
-}
-
-/*
- * Plateaus to levels. The last plateau is memory if the curve ends on it and it
- * is slow enough to be: row and column access alone take dynamic memory near
- * 30 ns. A sweep that was cut short ends on a cache.
- */
-static int ends_in_memory(const struct search *w)
-{
-	const struct plateau *last = &w->plateau[w->nplateaus - 1];
-	const struct sample *s = &w->curve.sample[last->last];
-
-	return last->last + 1 == w->curve.n &&
-	       (w->nplateaus == 1 || last->cost * s->ns / s->cycles > MEMORY_NS);
-}
-
-static int describe(struct search *w)
-{
-	const struct plateau *last = &w->plateau[w->nplateaus - 1];
-	size_t n = w->nplateaus - (size_t)ends_in_memory(w);
-	double left;
-	int err;
-
-	w->report->levels = calloc(n ? n : 1, sizeof(*w->report->levels));
-	if (!w->report->levels)
-		return -ENOMEM;
-	w->report->nlevels = n;
-	if (!n)
-		return add_note(w->report, "no cache can be told from the memory behind it here");
-	for (size_t i = 0; i < n; i++) {
-		left = w->options->budget_s * SHARE_END - sampler_elapsed(w->s);
-		err = describe_level(w, i, n, fmax(left, 0) / (double)(n - i));
-		if (err)
-			return err;
-	}
-	if (n == w->nplateaus || !n)
-		return 0;
-	return plateau_latency(w, last, &w->report->memory);
-}
-
-/*
- * Lines a page apart drag in more of their neighbours than lines side by side,
- * so the two can be compared only where TLB_ROOM times as many lines cost the
- * same: away from the edges of caches.
- */
-static size_t comparable(const struct search *w, double base, double *pages, double *cost)
-{
-	const struct curve *c = &w->tlb;
-	double near, far;
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n; i++) {
-		near = curve_at(&w->curve, c->chunks[i] / METER_CHUNK_LINES);
-		far = curve_at(&w->curve, TLB_ROOM * c->chunks[i] / METER_CHUNK_LINES);
-		if (far > near * TLB_SAME)
-			continue;
-		pages[n] = c->chunks[i];
-		cost[n++] = base + c->net[i];
-	}
-	return n;
-}
-
-static int copy_tlb(struct search *w, double base)
-{
-	double pages[CURVE_POINTS], cost[CURVE_POINTS];
-	struct plateau p[PLATEAU_MAX];
-	size_t n;
-
-	n = plateau_find(pages, cost, comparable(w, base, pages, cost), p);
-	w->report->tlb = calloc(PLATEAU_MAX, sizeof(*w->report->tlb));
-	if (!w->report->tlb)
-		return -ENOMEM;
-	for (size_t i = 0; i + 1 < n; i++)
-		w->report->tlb[w->report->ntlb++] = (struct sonde_tlb_step){
-			(unsigned int)pages[p[i].last], p[i + 1].cost - p[i].cost,
-		};
 	return 0;
 }
 
@@ -455,8 +100,8 @@ static int run_search(struct search *w)
 		return -ENOMEM;
 	err = copy_curve(w);
 	if (!err)
-		err = copy_tlb(w, w->plateau[0].cost);
-	return err ? err : describe(w);
+		err = search_tlb(w);
+	return err ? err : search_levels(w, w->options->budget_s * SHARE_END);
 }
 
 /* Free memory, or what was asked for. 0 if that is too little for a sweep. */
@@ -481,7 +126,7 @@ static int open_sampler(struct search *w, struct meter *meter)
 			break;
 	}
 	if (!err && bytes < asked)
-		err = add_note(w->report, "only %zu MiB of %zu MiB memory could be had for the sweep",
+		err = search_note(w, "only %zu MiB of %zu MiB memory could be had for the sweep",
 			       bytes >> 20, asked >> 20);
 	return err;
 }
@@ -529,6 +174,14 @@ int sonde_probe_cache(const struct sonde_clock *clk, const struct sonde_cache_op
 	err = probe_cache_with(meter, options, report);
 	meter->ops->close(meter);
 	return err;
+}
+
+int sonde_cache_agrees(const struct sonde_cache_level *level,
+		       const struct sonde_cache_claim *claim)
+{
+	if (!claim->size || !level->size)
+		return -ENODATA;
+	return claim->size >= level->size_low && claim->size <= level->size_high;
 }
 
 void sonde_cache_report_free(struct sonde_cache_report *report)

@@ -113,26 +113,29 @@ static void rates_even(double chunks, double cache, unsigned int ways, double *l
 
 /*
  * Least squares of cost = hit + (miss - hit) * rate, the sum of squares
- * returned. A line of two unknowns.
+ * returned. A line of two unknowns. Weighted by 1 / cost: the dearer a walk,
+ * the more of it a neighbour can disturb.
  */
 static double regress(const double *rate, const double *cost, size_t n, double *hit, double *rise)
 {
-	double sx = 0, sy = 0, sxx = 0, sxy = 0, det, sum = 0, e;
+	double s = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, det, sum = 0, w, e;
 
 	for (size_t i = 0; i < n; i++) {
-		sx += rate[i];
-		sy += cost[i];
-		sxx += rate[i] * rate[i];
-		sxy += rate[i] * cost[i];
+		w = 1 / fmax(cost[i], 1);
+		s += w;
+		sx += w * rate[i];
+		sy += w * cost[i];
+		sxx += w * rate[i] * rate[i];
+		sxy += w * rate[i] * cost[i];
 	}
-	det = (double)n * sxx - sx * sx;
-	*rise = det > 1e-9 ? ((double)n * sxy - sx * sy) / det : 0;
-	*hit = (sy - *rise * sx) / (double)n;
+	det = s * sxx - sx * sx;
+	*rise = det > 1e-9 * s * s ? (s * sxy - sx * sy) / det : 0;
+	*hit = (sy - *rise * sx) / s;
 	for (size_t i = 0; i < n; i++) {
 		e = cost[i] - *hit - *rise * rate[i];
-		sum += e * e;
+		sum += e * e / fmax(cost[i], 1);
 	}
-	return sum;
+	return sum / s;
 }
 
 /* The least that is left by any mixture for one hypothesis; INFINITY if none rises. */
@@ -151,7 +154,7 @@ static double fit_one(const struct fit *f, const struct hypothesis *hyp, const d
 		out->bytes = hyp->chunks * METER_CHUNK;
 		out->hit = hit;
 		out->miss = hit + rise;
-		out->misfit = sqrt(sum / (double)f->ngroups) / rise;
+		out->misfit = sqrt(sum) / rise;
 	}
 	return best;
 }
@@ -196,19 +199,10 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Mean of the middle half: draws differ in truth, but some were disturbed. */
-static double midmean(double *x, size_t n)
-{
-	size_t cut = n / 4;
-	double sum = 0;
-
-	qsort(x, n, sizeof(*x), compare);
-	for (size_t i = cut; i < n - cut; i++)
-		sum += x[i];
-	return sum / (double)(n - 2 * cut);
-}
-
-/* A cost for each size; with @rng from walks drawn with replacement. */
+/*
+ * A cost for each size: the lower quartile of its walks, since what disturbs a
+ * walk makes it dearer. With @rng of walks drawn with replacement.
+ */
 static void group_costs(const struct fit *f, struct sonde_rng *rng, double *scratch, double *cost)
 {
 	const struct size_group *g;
@@ -220,7 +214,8 @@ static void group_costs(const struct fit *f, struct sonde_rng *rng, double *scra
 			pick = rng ? sonde_rng_below(rng, g->n) : k;
 			scratch[k] = f->obs[g->first + pick].cycles;
 		}
-		cost[i] = midmean(scratch, g->n);
+		qsort(scratch, g->n, sizeof(*scratch), compare);
+		cost[i] = sonde_stats_quantile(scratch, g->n, 0.25);
 	}
 }
 

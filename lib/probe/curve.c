@@ -9,8 +9,12 @@
 /* Each chunk up to here, then so many sizes an octave. */
 #define EACH		32
 #define OCTAVE		4
-/* Above this many chunks (32 MiB) half as many: they are slow and change slowly. */
+/*
+ * Above so many chunks half as many and then a quarter: 32 and 128 MiB. These
+ * walks are long, and what is there changes slowly.
+ */
 #define COARSE		8192
+#define COARSER		32768
 /*
  * Passes over all sizes: what disturbs one size now seldom does so later. Above
  * so many chunks (64 MiB) one is enough: there, walks are long and nothing is
@@ -36,7 +40,7 @@ static size_t list_sizes(size_t max, double *chunks)
 		if (size > (double)max)
 			break;
 		chunks[n++] = floor(size);
-		octave = size < COARSE ? OCTAVE : OCTAVE / 2;
+		octave = size < COARSE ? OCTAVE : size < COARSER ? OCTAVE / 2 : OCTAVE / 4;
 	}
 	return n;
 }

@@ -2,6 +2,7 @@
 /* The loops that are timed: do they walk what they were told to walk? */
 #include <errno.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "../../lib/meter.h"
 #include "tap.h"
@@ -86,9 +87,11 @@ START_TEST(binds_to_the_cpu_and_lets_go)
 {
 	cpu_set_t before, during, after;
 	struct meter *other;
+	int nice_before;
 
 	meter->ops->close(meter);
 	sched_getaffinity(0, sizeof(before), &before);
+	nice_before = getpriority(PRIO_PROCESS, 0);
 	ck_assert_int_eq(meter_user_open(&meter, clk, cpu), 0);
 	sched_getaffinity(0, sizeof(during), &during);
 	ck_assert_int_eq(CPU_COUNT(&during), 1);
@@ -96,6 +99,7 @@ START_TEST(binds_to_the_cpu_and_lets_go)
 	meter->ops->close(meter);
 	sched_getaffinity(0, sizeof(after), &after);
 	ck_assert(CPU_EQUAL(&before, &after));
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, 0), nice_before);
 	ck_assert_int_eq(meter_user_open(&other, clk, CPU_SETSIZE), -EINVAL);
 	ck_assert_int_eq(meter_user_open(&other, clk, CPU_SETSIZE - 1), -EPERM);
 	ck_assert_int_eq(meter_user_open(&meter, clk, cpu), 0);

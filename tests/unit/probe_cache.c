@@ -228,6 +228,22 @@ START_TEST(refuses_no_time_and_too_little_memory)
 }
 END_TEST
 
+START_TEST(holds_a_claim_against_the_interval)
+{
+	struct sonde_cache_level level = { .size = 100, .size_low = 90, .size_high = 110 };
+	struct sonde_cache_claim claim = { .size = 90 };
+
+	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), 1);
+	claim.size = 111;
+	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), 0);
+	claim.size = 0;
+	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), -ENODATA);
+	claim.size = 100;
+	level.size = 0;
+	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), -ENODATA);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("probe_cache");
@@ -246,6 +262,7 @@ int main(void)
 	tcase_add_test(tc, counts_what_it_throws_away);
 	tcase_add_test(quick, stops_when_told_to);
 	tcase_add_test(quick, refuses_no_time_and_too_little_memory);
+	tcase_add_test(quick, holds_a_claim_against_the_interval);
 	suite_add_tcase(suite, tc);
 	suite_add_tcase(suite, quick);
 	return tap_run(suite);
