@@ -8,12 +8,6 @@
 #include <sys/types.h>
 #include <sonde/frames.h>
 
-/*
- * Colours where nobody configured them: the module's default (its parameter
- * colour_bits), so that both backends give the same.
- */
-#define FRAMES_COLOUR_BITS	10
-
 #define FRAMES_WHY	512
 
 /**

@@ -20,7 +20,7 @@
 #define WORD_PRESENT	(UINT64_C(1) << 63)
 #define WORD_SWAPPED	(UINT64_C(1) << 62)
 #define WORD_FRAME	((UINT64_C(1) << 55) - 1)
-#define COLOUR_MASK	((1U << FRAMES_COLOUR_BITS) - 1)
+#define COLOUR_MASK	((1U << SONDE_COLOUR_BITS) - 1)
 
 /* Words a read: a page of them, on the stack. */
 #define CHUNK		512

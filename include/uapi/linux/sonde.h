@@ -68,6 +68,9 @@ struct sonde_info {
 	char version[32];
 };
 
+/* sonde_info.colour_bits where nobody chose: 1024 colours of 4 KiB pages. */
+#define SONDE_COLOUR_BITS	10
+
 /* What is known of a page, in struct sonde_frame.flags. */
 #define SONDE_FRAME_PRESENT	(1U << 0)	/* mapped to a page frame */
 #define SONDE_FRAME_FRAME	(1U << 1)	/* .frame is valid */

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sonde - tells user space what it cannot find out by itself
+ *
+ * Two misc devices for two levels of trust:
+ *
+ *   /dev/sonde        0666; only ever touches the caller's own memory.
+ *   /dev/sonde-probe  0660, for the group that udev gives it; tells things
+ *                     about the machine: which frame, colour and NUMA node
+ *                     back a page of the caller.
+ *
+ * User space opens a device, asks SONDE_IOC_INFO what is there, and goes on
+ * with the commands that the answer's features name. All state hangs off the
+ * open file. This file holds the devices, their files, and the dispatch of
+ * commands; each command has a file of its own.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/init.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+
+#include "sonde.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+#define SONDE_IOCTL(command, handler) \
+	[_IOC_NR(command)] = { .cmd = (command), .run = (handler) }
+
+static const struct sonde_ioctl main_ioctls[] = {
+	SONDE_IOCTL(SONDE_IOC_INFO, sonde_ioc_info),
+};
+
+static const struct sonde_ioctl probe_ioctls[] = {
+	SONDE_IOCTL(SONDE_IOC_INFO, sonde_ioc_info),
+	SONDE_IOCTL(SONDE_IOC_FRAMES, sonde_ioc_frames),
+};
+
+/**
+ * sonde_arg_get() - fetch the argument of a command
+ * @arg: where it goes; starts with a __u32 that is the size of the struct
+ * @ksize: the struct's size as this module knows it
+ * @min_size: the struct's size when it was first published
+ * @uarg: the caller's struct
+ * @usize: its size as the command says
+ *
+ * What the caller leaves out is zero in @arg; what it has beyond @ksize must
+ * be zero.
+ *
+ * Return: 0, -EFAULT, -E2BIG (something is set that this module does not know)
+ * or -EINVAL (too small, or the struct and the command disagree).
+ */
+int sonde_arg_get(void *arg, size_t ksize, size_t min_size,
+		  const void __user *uarg, size_t usize)
+{
+	int ret;
+
+	if (usize < min_size)
+		return -EINVAL;
+	ret = copy_struct_from_user(arg, ksize, uarg, usize);
+	if (ret)
+		return ret;
+	return *(u32 *)arg == usize ? 0 : -EINVAL;
+}
+
+/* A command is known by everything but its size: that is the caller's. */
+static bool is_same_command(unsigned int a, unsigned int b)
+{
+	const unsigned int mask = ~(_IOC_SIZEMASK << _IOC_SIZESHIFT);
+
+	return (a & mask) == (b & mask);
+}
+
+static long sonde_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	const struct sonde_file *sf = file->private_data;
+	const struct sonde_ioctl *ioctl;
+	unsigned int nr = _IOC_NR(cmd);
+
+	if (nr >= sf->node->nioctls)
+		return -ENOTTY;
+	nr = array_index_nospec(nr, sf->node->nioctls);
+	ioctl = &sf->node->ioctls[nr];
+	if (!ioctl->run || !is_same_command(cmd, ioctl->cmd))
+		return -ENOTTY;
+	return ioctl->run(sf, (void __user *)arg, _IOC_SIZE(cmd));
+}
+
+/*
+ * As in /proc/PID/pagemap, who opened the file decides, not who uses it: a
+ * program with more rights that is handed this file must not lend them out.
+ */
+static u64 opener_rights(const struct file *file, const struct sonde_node *node)
+{
+	u64 rights = 0;
+
+	if ((node->features & SONDE_FEAT_FRAMES) &&
+	    file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN))
+		rights |= SONDE_RIGHT_FRAMES;
+	return rights;
+}
+
+static int sonde_open(struct inode *inode, struct file *file)
+{
+	const struct sonde_node *node = container_of(file->private_data,
+						     struct sonde_node, misc);
+	struct sonde_file *sf;
+
+	sf = kzalloc(sizeof(*sf), GFP_KERNEL_ACCOUNT);
+	if (!sf)
+		return -ENOMEM;
+	sf->node = node;
+	sf->rights = opener_rights(file, node);
+	file->private_data = sf;
+	return nonseekable_open(inode, file);
+}
+
+static int sonde_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+static const struct file_operations sonde_fops = {
+	.owner = THIS_MODULE,
+	.open = sonde_open,
+	.release = sonde_release,
+	.unlocked_ioctl = sonde_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static struct sonde_node sonde_nodes[] = {
+	{
+		.misc = {
+			.minor = MISC_DYNAMIC_MINOR,
+			.name = "sonde",
+			.fops = &sonde_fops,
+			.mode = 0666,
+		},
+		.ioctls = main_ioctls,
+		.nioctls = ARRAY_SIZE(main_ioctls),
+	},
+	{
+		.misc = {
+			.minor = MISC_DYNAMIC_MINOR,
+			.name = "sonde-probe",
+			.fops = &sonde_fops,
+			.mode = 0660,
+		},
+		.features = SONDE_FEAT_FRAMES,
+		.ioctls = probe_ioctls,
+		.nioctls = ARRAY_SIZE(probe_ioctls),
+	},
+};
+
+static int __init sonde_init(void)
+{
+	int i, ret;
+
+	ret = sonde_frames_check_params();
+	if (ret)
+		return ret;
+	for (i = 0; i < ARRAY_SIZE(sonde_nodes); i++) {
+		ret = misc_register(&sonde_nodes[i].misc);
+		if (ret)
+			goto deregister;
+	}
+	return 0;
+
+deregister:
+	while (i--)
+		misc_deregister(&sonde_nodes[i].misc);
+	return ret;
+}
+module_init(sonde_init);
+
+static void __exit sonde_exit(void)
+{
+	int i = ARRAY_SIZE(sonde_nodes);
+
+	while (i--)
+		misc_deregister(&sonde_nodes[i].misc);
+}
+module_exit(sonde_exit);
+
+MODULE_DESCRIPTION("Measures the machine: frames, colours and NUMA nodes of memory");
+MODULE_AUTHOR("The sonde developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(SONDE_VERSION);

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The uapi header keeps its promises to every compiler: it needs no other header
+# before it, and its structs have the same layout without holes in C, in C++ and
+# in 32-bit programs, which the module serves too.
+set -eu
+
+top=$(cd "$(dirname "$0")/.." && pwd -P)
+header=$top/include/uapi/linux/sonde.h
+n=0 failed=0
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/sonde-uapi.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM HUP
+
+result() {
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		sed 's/^/# /' "$tmp/log"
+		failed=1
+	fi
+}
+
+skip() {
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+
+runs() {
+	local name=$1 rc=0
+	shift
+	"$@" >"$tmp/log" 2>&1 || rc=$?
+	result "$rc" "$name"
+}
+
+cat >"$tmp/layout.h" <<'END'
+#include <linux/sonde.h>
+#include <stddef.h>
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+#define SIZE(type, size) \
+	_Static_assert(sizeof(struct type) == (size), #type " has another size")
+#define AT(type, field, offset) \
+	_Static_assert(offsetof(struct type, field) == (offset), #field " moved")
+SIZE(sonde_info, 80);
+AT(sonde_info, size, 0);
+AT(sonde_info, abi, 4);
+AT(sonde_info, features, 8);
+AT(sonde_info, rights, 16);
+AT(sonde_info, page_size, 24);
+AT(sonde_info, max_pages, 28);
+AT(sonde_info, counter, 32);
+AT(sonde_info, colour_bits, 36);
+AT(sonde_info, counter_hz, 40);
+AT(sonde_info, version, 48);
+SIZE(sonde_frame, 24);
+AT(sonde_frame, frame, 0);
+AT(sonde_frame, colour, 8);
+AT(sonde_frame, flags, 12);
+AT(sonde_frame, node, 14);
+AT(sonde_frame, order, 16);
+AT(sonde_frame, reserved, 17);
+SIZE(sonde_frames, 40);
+AT(sonde_frames, size, 0);
+AT(sonde_frames, flags, 4);
+AT(sonde_frames, addr, 8);
+AT(sonde_frames, npages, 16);
+AT(sonde_frames, entries, 24);
+AT(sonde_frames, done, 32);
+/* As numbers, so that nobody changes the ABI by changing a name. */
+_Static_assert(SONDE_IOC_INFO == 0xc050d500, "INFO has another number");
+_Static_assert(SONDE_IOC_FRAMES == 0xc028d501, "FRAMES has another number");
+_Static_assert(_IOC_SIZE(SONDE_IOC_INFO) == sizeof(struct sonde_info), "");
+_Static_assert(_IOC_SIZE(SONDE_IOC_FRAMES) == sizeof(struct sonde_frames), "");
+struct sonde_info info;
+struct sonde_frame frame;
+struct sonde_frames frames;
+END
+cp "$tmp/layout.h" "$tmp/layout.c"
+cp "$tmp/layout.h" "$tmp/layout.cc"
+echo '#include <linux/sonde.h>' >"$tmp/alone.c"
+cp "$tmp/alone.c" "$tmp/alone.cc"
+
+# compiles NAME LANGUAGE COMPILER ARGS...
+compiles() {
+	local name=$1 ext=$2
+	shift 2
+	if ! command -v "$1" >/dev/null; then
+		skip "$name" "no $1"
+		return
+	fi
+	runs "$name" "$@" -Wall -Wextra -Werror -pedantic -Wpadded \
+		-fsyntax-only -isystem "$tmp/asm" -I "$top/include/uapi" \
+		"$tmp/alone.$ext" "$tmp/layout.$ext"
+}
+
+# The 32-bit compiler of a 64-bit machine looks for asm/ elsewhere.
+mkdir "$tmp/asm"
+multiarch=$(gcc -print-multiarch 2>/dev/null || :)
+[ ! -d "/usr/include/$multiarch/asm" ] ||
+	ln -s "/usr/include/$multiarch/asm" "$tmp/asm/asm"
+
+echo 1..8
+compiles 'C, gcc: compiles alone, layout without padding' c gcc -std=gnu11
+compiles 'C, clang' c clang -std=gnu11
+compiles 'C++, g++' cc g++ -std=gnu++11
+if [ "$(uname -m)" = x86_64 ]; then
+	compiles '32 bit, gcc' c gcc -m32 -std=gnu11
+else
+	skip '32 bit, gcc' 'not on this machine'
+fi
+
+if command -v pahole >/dev/null; then
+	gcc -g -std=gnu11 -I "$top/include/uapi" -c -o "$tmp/layout.o" "$tmp/layout.c"
+	pahole -C sonde_info,sonde_frame,sonde_frames "$tmp/layout.o" >"$tmp/log"
+	result "$(grep -cE 'XXX|hole|padding:' "$tmp/log" || :)" 'pahole sees no holes'
+else
+	skip 'pahole sees no holes' 'no pahole'
+fi
+
+head -n 1 "$header" >"$tmp/first"
+runs 'the first line is the licence that system call headers have' grep -qxF \
+	'/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */' \
+	"$tmp/first"
+
+rc=0
+grep -nE '\b(u?int(8|16|32|64)_t|long|size_t|bool)\b' <(
+	sed '/^\/\*/,/\*\//d; s|/\*.*\*/||' "$header") >"$tmp/log" && rc=1
+result "$rc" 'only types of fixed size'
+
+doc=$(find /usr/lib/linux-kbuild-*/scripts /usr/src/linux-*/scripts \
+	-name kernel-doc 2>/dev/null | sort -V | tail -n 1)
+if [ -n "$doc" ]; then
+	runs 'kernel-doc is complete' "$doc" -none -Werror "$header" \
+		"$top"/kmod/*.[ch]
+else
+	skip 'kernel-doc is complete' 'no kernel-doc (linux-kbuild)'
+fi
+exit "$failed"
