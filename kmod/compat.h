@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernels that sonde is built and tested for: 5.10, 6.1, 6.12 and 7.2, on
+ * Kernels that sonde is built and tested for: 5.10, 6.1, 6.12, 7.2 and 7.3, on
  * x86-64; every difference between them stands here and nowhere else. The code
  * is written for the newest. Where a macro or a symbol can be asked for, that
  * is asked rather than the version, as stable kernels take things back.

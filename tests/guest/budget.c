@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How many instructions the module's calls take. Made for a guest whose clock
+ * counts instructions (`run --icount`: 1 ns is 1 instruction); check-budget
+ * runs it there and compares with budget.tsv. Elsewhere it prints nanoseconds.
+ *
+ * Inside the interval: BATCH calls through a function pointer, with the system
+ * call's way in and out. Not inside: opening, allocation, faults, the first
+ * calls. Subtracted: the same batch of calls to a function that does nothing,
+ * which is also what reading the clock costs. A tick of the timer falls into
+ * some batches; the median does not see it.
+ *
+ * budget --once makes each call once and measures nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/sonde.h>
+
+#define BATCH		16
+#define BATCHES		61
+#define WARM_UP		20
+#define MAX_PAGES	512
+#define UNKNOWN_COMMAND	_IO(SONDE_IOC_MAGIC, 0xff)
+
+struct target {
+	int fd;
+	unsigned char *pages;
+	size_t npages;
+	struct sonde_frame *entries;
+};
+
+struct row {
+	const char *name;
+	int (*call)(const struct target *t);
+	size_t npages;
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "budget: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static int call_nothing(const struct target *t)
+{
+	(void)t;
+	return 0;
+}
+
+static int call_null_ioctl(const struct target *t)
+{
+	return ioctl(t->fd, UNKNOWN_COMMAND, 0) == -1 && errno == ENOTTY ? 0 : -1;
+}
+
+static int call_info(const struct target *t)
+{
+	struct sonde_info info = { .size = sizeof(info) };
+
+	return ioctl(t->fd, SONDE_IOC_INFO, &info);
+}
+
+static int call_frames(const struct target *t)
+{
+	struct sonde_frames args = {
+		.size = sizeof(args),
+		.addr = (uintptr_t)t->pages,
+		.npages = t->npages,
+		.entries = (uintptr_t)t->entries,
+	};
+
+	return ioctl(t->fd, SONDE_IOC_FRAMES, &args);
+}
+
+static const struct row rows[] = {
+	{ "null-ioctl", call_null_ioctl, 1 },
+	{ "info", call_info, 1 },
+	{ "frames-1", call_frames, 1 },
+	{ "frames-512", call_frames, MAX_PAGES },
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median over BATCHES of what BATCH calls take. */
+static int64_t measure(int (*call)(const struct target *),
+		       const struct target *t)
+{
+	int64_t took[BATCHES];
+	int i, k, failed = 0;
+
+	for (i = -WARM_UP; i < BATCHES; i++) {
+		int64_t start = now_ns();
+
+		for (k = 0; k < BATCH; k++)
+			failed |= call(t);
+		if (i >= 0)
+			took[i] = now_ns() - start;
+	}
+	if (failed)
+		die("a call failed");
+	qsort(took, BATCHES, sizeof(took[0]), compare);
+	return took[BATCHES / 2];
+}
+
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("sched_setaffinity");
+}
+
+/* Base pages, all present, that stay where they are. */
+static void make_pages(struct target *t)
+{
+	size_t size = MAX_PAGES * (size_t)sysconf(_SC_PAGESIZE);
+
+	t->pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	t->entries = calloc(MAX_PAGES, sizeof(*t->entries));
+	if (t->pages == MAP_FAILED || !t->entries)
+		die("no memory");
+	madvise(t->pages, size, MADV_NOHUGEPAGE);
+	memset(t->pages, 1, size);
+	memset(t->entries, 1, MAX_PAGES * sizeof(*t->entries));
+	if (mlockall(MCL_CURRENT))
+		die("mlockall");
+}
+
+/* A row that measured something else than it says would be worth nothing. */
+static void check_pages(struct target *t)
+{
+	size_t i;
+
+	t->npages = MAX_PAGES;
+	if (call_frames(t))
+		die("SONDE_IOC_FRAMES");
+	for (i = 0; i < MAX_PAGES; i++) {
+		if (!(t->entries[i].flags & SONDE_FRAME_FRAME) ||
+		    t->entries[i].order) {
+			fprintf(stderr, "budget: page %zu is not a present base page\n", i);
+			exit(1);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool once = argc == 2 && !strcmp(argv[1], "--once");
+	int64_t nothing = 0;
+	struct target t;
+	size_t i;
+
+	if (argc > 1 && !once) {
+		fprintf(stderr, "Usage: budget [--once]\n");
+		return 2;
+	}
+
+	stay_on_one_cpu();
+	t.fd = open("/dev/sonde-probe", O_RDWR | O_CLOEXEC);
+	if (t.fd < 0)
+		die("/dev/sonde-probe");
+	make_pages(&t);
+	check_pages(&t);
+	if (!once)
+		nothing = measure(call_nothing, &t);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		t.npages = rows[i].npages;
+		if (once) {
+			if (rows[i].call(&t))
+				die(rows[i].name);
+			continue;
+		}
+		printf("%s\t%lld\n", rows[i].name,
+		       (long long)(measure(rows[i].call, &t) - nothing + BATCH / 2) / BATCH);
+	}
+	return 0;
+}

@@ -1,0 +1,802 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random calls on both nodes, from several processes of several threads, while
+ * other threads unmap, move, protect and drop the memory that is asked about
+ * and written to, files are closed under the callers, and processes are killed
+ * at any moment.
+ *
+ * Each call is made from parts whose effect is known (command, size, place and
+ * content of the struct, place of the answer), so each has an answer that
+ * it must get, or two where another thread interferes. Files, structs and
+ * answers come in two sorts: private to the calling thread, where everything
+ * must be exact, and shared.
+ *
+ * hostile [--seconds N] [--seed N]; SONDE_HOSTILE_SECONDS is another way.
+ */
+#include <getopt.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "nodes.h"
+
+#define WORKERS		4
+#define CALLERS		2		/* threads of a worker */
+#define ARENA		(16UL << 20)
+#define HUGE		(2UL << 20)
+#define SHARED_FDS	8
+#define ENTRIES		2048
+#define GUARD		4		/* entries behind an answer */
+#define STRUCT_MAX	16384		/* _IOC_SIZE() is less */
+#define DEFAULT_SECONDS	60
+
+#ifndef MADV_COLD
+#define MADV_COLD	20
+#define MADV_PAGEOUT	21
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+
+/* What came of all calls; shared by all processes. */
+static struct tally {
+	_Atomic unsigned long calls, ok, efault, einval, e2big, enotty, ebadf;
+	_Atomic unsigned long partial;
+	_Atomic int failed;
+	char why[400];
+} *tally;
+
+/* One process. */
+static struct worker {
+	char *arena;
+	int zero, shm, hugetlb;
+	uint64_t max_pages, end;	/* of the module, of the address space */
+	bool sees_frames;
+	int shared_fd[SHARED_FDS];
+} w;
+
+/* ---- chance ------------------------------------------------------------- */
+
+struct rng {
+	uint64_t s;
+};
+
+static uint64_t draw(struct rng *r)
+{
+	r->s ^= r->s >> 12;
+	r->s ^= r->s << 25;
+	r->s ^= r->s >> 27;
+	return r->s * 2685821657736338717ULL;
+}
+
+static uint64_t below(struct rng *r, uint64_t n)
+{
+	return (draw(r) >> 11) % n;
+}
+
+static bool one_in(struct rng *r, uint64_t n)
+{
+	return !below(r, n);
+}
+
+/* ---- a call and what must come of it ------------------------------------ */
+
+enum place {
+	PRIVATE, READ_ONLY, STRADDLING, SHARED, NOWHERE, PLACES
+};
+
+struct caller {
+	struct rng rng;
+	int fd[2];			/* of the main and of the probe node */
+	char *struct_page[PLACES];	/* where a struct of that sort starts */
+	char *unmapped;
+	struct sonde_frame *entries;	/* ENTRIES + GUARD of our own */
+	struct sonde_frame *read_only;
+};
+
+struct call {
+	bool probe, exact_fd;
+	int fd;
+	unsigned int cmd;
+	enum place where, out;
+	void *arg;
+	uint32_t usize;
+	union {
+		struct sonde_info info;
+		struct sonde_frames frames;
+		unsigned char bytes[STRUCT_MAX];
+	} before;
+	int want[2];			/* 0 or -errno: either */
+};
+
+__attribute__((format(printf, 2, 3), noreturn))
+static void violated(const struct call *c, const char *fmt, ...)
+{
+	char what[200];
+	va_list ap;
+	int none = 0;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	if (__atomic_compare_exchange_n((int *)&tally->failed, &none, 1, false,
+					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		snprintf(tally->why, sizeof(tally->why),
+			 "%s: cmd %#x node %d struct %d answer %d size %u addr %#llx npages %#llx flags %#x",
+			 what, c->cmd, c->probe, c->where, c->out,
+			 c->before.frames.size,
+			 (unsigned long long)c->before.frames.addr,
+			 (unsigned long long)c->before.frames.npages,
+			 c->before.frames.flags);
+	_exit(TAP_FAILED);
+}
+
+static unsigned int random_command(struct rng *r, uint32_t *usize, bool *known,
+				   bool probe)
+{
+	unsigned int dir = _IOC_READ | _IOC_WRITE, type = SONDE_IOC_MAGIC;
+	unsigned int nr = below(r, 2);
+	uint32_t size = nr ? sizeof(struct sonde_frames) :
+			     sizeof(struct sonde_info);
+
+	switch (below(r, 12)) {
+	case 0: dir = below(r, 4); break;
+	case 1: type = below(r, 256); break;
+	case 2: nr = below(r, 256); break;
+	case 3: size = below(r, 1 << _IOC_SIZEBITS); break;
+	case 4: size += 8 * below(r, 16); break;
+	case 5: size = below(r, size + 1); break;
+	}
+	*usize = size;
+	*known = dir == (_IOC_READ | _IOC_WRITE) && type == SONDE_IOC_MAGIC &&
+		 nr < (probe ? 2U : 1U);
+	return _IOC(dir, type, nr, size);
+}
+
+static uint64_t random_address(struct rng *r)
+{
+	switch (below(r, 8)) {
+	case 0: return draw(r);
+	case 1: return draw(r) & ~(SMALL_PAGE - 1);
+	case 2: return (draw(r) & ((1UL << 47) - 1)) & ~(SMALL_PAGE - 1);
+	case 3: return w.end - below(r, 4) * SMALL_PAGE;
+	case 4: return ((uintptr_t)r & ~(SMALL_PAGE - 1)) -
+		       below(r, 64) * SMALL_PAGE;
+	default: return (uintptr_t)w.arena + below(r, ARENA / SMALL_PAGE) *
+			SMALL_PAGE;
+	}
+}
+
+static uint64_t random_count(struct rng *r)
+{
+	switch (below(r, 16)) {
+	case 0: return draw(r);
+	case 1: return 0;
+	case 2: return w.max_pages + 1 + below(r, 2);
+	case 3: return UINT64_MAX >> below(r, 64);
+	default: return 1 + below(r, one_in(r, 8) ? ENTRIES : 64);
+	}
+}
+
+static uint64_t random_answer(struct caller *me, struct call *c, uint64_t n)
+{
+	static const uint64_t nowhere[] = {
+		0, 16, 0xffff888000000000UL, -4096UL, 1UL << 60,
+	};
+	struct rng *r = &me->rng;
+
+	c->out = below(r, PLACES);
+	/* An answer larger than ours must not be written to memory of others. */
+	if (n > ENTRIES && (c->out == PRIVATE || c->out == SHARED))
+		c->out = NOWHERE;
+	switch (c->out) {
+	case PRIVATE:
+		return (uintptr_t)me->entries;
+	case READ_ONLY:
+		return (uintptr_t)me->read_only;
+	case STRADDLING:
+		return (uintptr_t)me->unmapped - below(r, SMALL_PAGE);
+	case SHARED:
+		return (uintptr_t)w.arena + below(r, ARENA - ENTRIES *
+						  sizeof(struct sonde_frame));
+	default:
+		return nowhere[below(r, ARRAY_SIZE(nowhere))];
+	}
+}
+
+static void random_content(struct caller *me, struct call *c)
+{
+	struct rng *r = &me->rng;
+	struct sonde_frames *f = &c->before.frames;
+	size_t known = _IOC_NR(c->cmd) ? sizeof(*f) : sizeof(c->before.info);
+	size_t i;
+
+	memset(&c->before, 0, sizeof(c->before));
+	if (_IOC_NR(c->cmd)) {
+		f->addr = random_address(r);
+		f->npages = random_count(r);
+		f->entries = random_answer(me, c, f->npages);
+		f->flags = one_in(r, 8) ? draw(r) : below(r, 2);
+		f->done = draw(r);
+	} else {
+		c->out = PLACES;
+		for (i = 4; i < known; i++)
+			c->before.bytes[i] = draw(r);
+	}
+	f->size = one_in(r, 16) ? draw(r) : c->usize;
+	/* Not where the struct is cut off: which of two errors is told first? */
+	if (c->usize > known && c->where != STRADDLING && one_in(r, 4))
+		c->before.bytes[known + below(r, c->usize - known)] = 1;
+}
+
+static bool is_good_range(const struct sonde_frames *f)
+{
+	return !(f->flags & ~SONDE_FRAMES_COLOURS) && f->npages &&
+	       f->npages <= w.max_pages && !(f->addr % SMALL_PAGE) &&
+	       f->addr < w.end && f->npages <= (w.end - f->addr) / SMALL_PAGE;
+}
+
+static bool has_tail(const struct call *c, size_t known)
+{
+	size_t i;
+
+	for (i = known; i < c->usize; i++)
+		if (c->before.bytes[i])
+			return true;
+	return false;
+}
+
+/* The answer that a call must get if nobody interferes. */
+static int predict(const struct call *c, bool known)
+{
+	const struct sonde_frames *f = &c->before.frames;
+	size_t size = _IOC_NR(c->cmd) ? sizeof(*f) : sizeof(c->before.info);
+
+	if (!known)
+		return -ENOTTY;
+	if (c->usize < size)	/* as first published */
+		return -EINVAL;
+	if (c->where == NOWHERE || c->where == STRADDLING)
+		return -EFAULT;
+	if (has_tail(c, size))
+		return -E2BIG;
+	if (f->size != c->usize)
+		return -EINVAL;
+	if (_IOC_NR(c->cmd)) {
+		if (!is_good_range(f))
+			return -EINVAL;
+		if (c->out == READ_ONLY || c->out == NOWHERE)
+			return -EFAULT;
+		if (c->out == STRADDLING &&
+		    f->npages * sizeof(struct sonde_frame) >
+		    (-f->entries & (SMALL_PAGE - 1)))
+			return -EFAULT;
+	}
+	return c->where == READ_ONLY ? -EFAULT : 0;
+}
+
+/* ---- after the call ----------------------------------------------------- */
+
+static void check_entries(const struct call *c, const struct sonde_frame *f,
+			  uint64_t n)
+{
+	const bool frames = w.sees_frames &&
+			    !(c->before.frames.flags & SONDE_FRAMES_COLOURS);
+	static const unsigned char zero[sizeof(f->reserved)];
+	uint64_t i;
+
+	for (i = 0; i < n; i++, f++) {
+		const bool present = f->flags & SONDE_FRAME_PRESENT;
+
+		if (f->flags & ~0x1f || f->node ||
+		    (f->order && f->order != 9 && f->order != 18) ||
+		    memcmp(f->reserved, zero, sizeof(zero)))
+			violated(c, "entry %llu is not well formed",
+				 (unsigned long long)i);
+		if (present && !(f->flags & SONDE_FRAME_MAPPED))
+			violated(c, "present outside of any mapping");
+		if (!(f->flags & SONDE_FRAME_FRAME) != !(present && frames))
+			violated(c, "entry flags %#x", f->flags);
+		if (f->frame && !(f->flags & SONDE_FRAME_FRAME))
+			violated(c, "a frame is told that must not be");
+	}
+}
+
+static void check_canary(const struct call *c, const struct sonde_frame *f,
+			 uint64_t n)
+{
+	const unsigned char *p = (const void *)(f + n);
+	const unsigned char *end = (const void *)(f + ENTRIES + GUARD);
+
+	for (; p < end; p++)
+		if (*p != 0xa5)
+			violated(c, "written behind the answer of %llu entries",
+				 (unsigned long long)n);
+}
+
+static void check_private_struct(const struct call *c, int ret)
+{
+	const struct sonde_frames *now = c->arg;
+	const struct sonde_frames *then = &c->before.frames;
+	bool ran = _IOC_NR(c->cmd) == 1 && (!ret || ret == -EFAULT);
+
+	if (ran && now->done > then->npages)
+		violated(c, "done is %llu", (unsigned long long)now->done);
+	if (ran && !ret && now->done != then->npages)
+		violated(c, "done is %llu though all is well",
+			 (unsigned long long)now->done);
+	if (ran && ret && now->done == then->npages)
+		violated(c, "all is done though it failed");
+	if (ran && now->done && now->done < then->npages)
+		tally->partial++;
+	if (ran ? memcmp(now, then, offsetof(struct sonde_frames, done)) :
+	    ret && memcmp(now, then, c->usize))
+		violated(c, "the struct was changed, result %d", ret);
+}
+
+static void check_answer(const struct caller *me, const struct call *c, int ret)
+{
+	bool asked_frames = _IOC_NR(c->cmd) == 1 && c->exact_fd;
+
+	if (ret != c->want[0] && ret != c->want[1])
+		violated(c, "result %d, not %d or %d", ret, c->want[0],
+			 c->want[1]);
+	if (c->where == PRIVATE && c->exact_fd)
+		check_private_struct(c, ret);
+	if (!asked_frames || c->out != PRIVATE)
+		return;
+	if (!ret)
+		check_entries(c, me->entries, c->before.frames.npages);
+	if (c->where != SHARED)
+		check_canary(c, me->entries, ret == -EFAULT || !ret ?
+			     c->before.frames.npages : 0);
+}
+
+static void count(int ret)
+{
+	tally->calls++;
+	switch (ret) {
+	case 0: tally->ok++; break;
+	case -EFAULT: tally->efault++; break;
+	case -EINVAL: tally->einval++; break;
+	case -E2BIG: tally->e2big++; break;
+	case -ENOTTY: tally->enotty++; break;
+	case -EBADF: tally->ebadf++; break;
+	}
+}
+
+/* ---- making the call ---------------------------------------------------- */
+
+static void place_struct(struct caller *me, struct call *c)
+{
+	static void *const nowhere[] = {
+		NULL, (void *)24, (void *)0xffff888000000000UL, (void *)-64L,
+	};
+
+	switch (c->where) {
+	case STRADDLING:
+		c->arg = me->unmapped - (c->usize ? below(&me->rng, c->usize) : 0);
+		memcpy(c->arg, &c->before, me->unmapped - (char *)c->arg);
+		return;
+	case SHARED:
+		/* May be gone: the kernel copies it, and does not mind. */
+		c->arg = w.arena + below(&me->rng, ARENA - STRUCT_MAX);
+		return;
+	case NOWHERE:
+		c->arg = nowhere[below(&me->rng, ARRAY_SIZE(nowhere))];
+		return;
+	default:
+		c->arg = me->struct_page[c->where];
+	}
+	if (c->where == READ_ONLY)
+		mprotect(c->arg, STRUCT_MAX, PROT_READ | PROT_WRITE);
+	memcpy(c->arg, &c->before, c->usize);
+	if (c->where == READ_ONLY)
+		mprotect(c->arg, STRUCT_MAX, PROT_READ);
+}
+
+static void choose_file(struct caller *me, struct call *c)
+{
+	c->probe = below(&me->rng, 4);
+	c->exact_fd = !one_in(&me->rng, 4);
+	c->fd = c->exact_fd ? me->fd[c->probe] :
+		w.shared_fd[below(&me->rng, SHARED_FDS)];
+}
+
+/* Whatever a shared file or struct makes of a call, it is one of these. */
+static bool is_documented(int ret)
+{
+	return !ret || ret == -EFAULT || ret == -EINVAL || ret == -E2BIG ||
+	       ret == -ENOTTY;
+}
+
+static void call_once(struct caller *me)
+{
+	static __thread struct call c;
+	bool known;
+	int ret;
+
+	choose_file(me, &c);
+	c.cmd = random_command(&me->rng, &c.usize, &known, c.probe);
+	c.where = below(&me->rng, 3) ? PRIVATE : below(&me->rng, PLACES);
+	random_content(me, &c);
+	place_struct(me, &c);
+	c.want[0] = c.want[1] = predict(&c, known);
+	if (c.out == SHARED && !c.want[0])
+		c.want[1] = -EFAULT;
+	if (c.out == PRIVATE)
+		memset(me->entries, 0xa5,
+		       (ENTRIES + GUARD) * sizeof(*me->entries));
+
+	ret = do_ioctl(c.fd, c.cmd, c.arg);
+	count(ret);
+	if (c.where == SHARED || !c.exact_fd) {
+		if (!is_documented(ret) && (c.exact_fd || ret != -EBADF))
+			violated(&c, "undocumented result %d", ret);
+		/* What the struct holds cannot be told; what is not known can. */
+		if (c.exact_fd && !known && ret != -ENOTTY)
+			violated(&c, "result %d of an unknown command", ret);
+		return;
+	}
+	check_answer(me, &c, ret);
+}
+
+static char *map_or_die(size_t size, int prot)
+{
+	char *p = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		_exit(TAP_FAILED);
+	return p;
+}
+
+/*
+ * Before anybody disturbs: later, what the kernel maps for us might come to
+ * lie in a hole of the arena.
+ */
+static struct caller *new_caller(uint64_t seed)
+{
+	const size_t size = (ENTRIES + GUARD) * sizeof(struct sonde_frame);
+	struct caller *me = (void *)map_or_die(sizeof(*me),
+					       PROT_READ | PROT_WRITE);
+
+	me->rng.s = seed;
+	me->fd[0] = open_node(MAIN_NODE);
+	me->fd[1] = open_node(PROBE_NODE);
+	me->struct_page[PRIVATE] = map_or_die(STRUCT_MAX, PROT_READ | PROT_WRITE);
+	me->struct_page[READ_ONLY] = map_or_die(STRUCT_MAX, PROT_READ);
+	me->unmapped = map_or_die(2 * STRUCT_MAX, PROT_READ | PROT_WRITE) +
+		       STRUCT_MAX;
+	/* Inaccessible rather than unmapped, so that nobody moves in. */
+	check_int(mprotect(me->unmapped, STRUCT_MAX, PROT_NONE), 0);
+	me->entries = (void *)map_or_die(size, PROT_READ | PROT_WRITE);
+	me->read_only = (void *)map_or_die(size, PROT_READ);
+	return me;
+}
+
+static void *run_caller(void *arg)
+{
+	for (;;)
+		call_once(arg);
+	return NULL;
+}
+
+/* ---- those who disturb -------------------------------------------------- */
+
+static void map_something(struct rng *r, char *p, size_t len)
+{
+	const int prot = one_in(r, 8) ? PROT_NONE : PROT_READ | PROT_WRITE;
+	const off_t off = below(r, 8) * HUGE;
+
+	switch (below(r, 4)) {
+	case 0:
+		mmap(p, len, prot, MAP_SHARED | MAP_FIXED, w.shm, off);
+		break;
+	case 1:
+		p -= (uintptr_t)p % HUGE;
+		mmap(p, HUGE, prot, (one_in(r, 2) ? MAP_SHARED : MAP_PRIVATE) |
+		     MAP_FIXED, w.hugetlb, off % (4 * HUGE));
+		break;
+	default:
+		mmap(p, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		     0);
+	}
+}
+
+static void cut_file(struct rng *r)
+{
+	int fd = one_in(r, 2) ? w.shm : w.hugetlb;
+
+	if (one_in(r, 2))
+		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  below(r, 8) * HUGE, HUGE);
+	else if (!ftruncate(fd, below(r, 8) * HUGE))
+		(void)!ftruncate(fd, fd == w.shm ? ARENA : 4 * HUGE);
+}
+
+static void advise(struct rng *r, char *p, size_t len)
+{
+	static const int advice[] = {
+		MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE,
+		MADV_COLD, MADV_PAGEOUT, MADV_COLLAPSE, MADV_WILLNEED,
+	};
+
+	madvise(p, len, advice[below(r, ARRAY_SIZE(advice))]);
+}
+
+static void fork_and_ask(void)
+{
+	struct sonde_frame frames[64];
+	pid_t pid = fork();
+
+	if (!pid) {
+		get_frames(w.shared_fd[0], w.arena, ARRAY_SIZE(frames), frames,
+			   0, NULL);
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static void disturb_memory(struct rng *r)
+{
+	static const int prots[] = {
+		PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE,
+		PROT_READ | PROT_WRITE,
+	};
+	size_t pages = one_in(r, 4) ? HUGE / SMALL_PAGE : 1 + below(r, 200);
+	size_t len = pages * SMALL_PAGE;
+	char *p = w.arena + below(r, (ARENA - len) / SMALL_PAGE) * SMALL_PAGE;
+	char *to = w.arena + below(r, (ARENA - len) / SMALL_PAGE) * SMALL_PAGE;
+
+	switch (below(r, 12)) {
+	case 0: munmap(p, len); break;
+	case 1: mprotect(p, len, prots[below(r, ARRAY_SIZE(prots))]); break;
+	case 2: mremap(p, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to); break;
+	case 3: cut_file(r); break;
+	case 4:
+		if (one_in(r, 20))
+			fork_and_ask();
+		break;
+	case 5: case 6: advise(r, p, len); break;
+	case 7: case 8: map_something(r, p, len); break;
+	default:
+		/* Written by the kernel, which minds no hole. */
+		(void)!read(w.zero, p, len);
+	}
+}
+
+static void *run_disturber(void *arg)
+{
+	struct rng r = { (uintptr_t)arg };
+
+	for (;;)
+		disturb_memory(&r);
+	return NULL;
+}
+
+/* Closes files under those who use them; the number stays the slot's. */
+static void *run_closer(void *arg)
+{
+	struct rng r = { (uintptr_t)arg };
+
+	for (;;) {
+		size_t i = below(&r, SHARED_FDS);
+		int fd = open(one_in(&r, 4) ? MAIN_NODE : PROBE_NODE,
+			      O_RDWR | O_CLOEXEC);
+
+		if (fd < 0)
+			_exit(TAP_FAILED);
+		if (one_in(&r, 2)) {
+			dup3(fd, w.shared_fd[i], O_CLOEXEC);
+			close(fd);
+		} else {
+			close(w.shared_fd[i]);
+			w.shared_fd[i] = fd;
+		}
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* ---- processes ---------------------------------------------------------- */
+
+static uint64_t find_end(int fd)
+{
+	uint64_t end = (1UL << 56) - SMALL_PAGE;
+	struct sonde_frame frame;
+
+	if (!get_frames(fd, (void *)(end - SMALL_PAGE), 1, &frame, 0, NULL))
+		return end;
+	return (1UL << 47) - SMALL_PAGE;
+}
+
+static void set_up_worker(bool root)
+{
+	struct sonde_info info = { .size = sizeof(info) };
+	gid_t group = probe_group();
+	size_t i;
+
+	if (!root)
+		become_nobody(group);
+	for (i = 0; i < SHARED_FDS; i++)
+		w.shared_fd[i] = open_node(i % 4 ? PROBE_NODE : MAIN_NODE);
+	check_int(do_ioctl(w.shared_fd[1], SONDE_IOC_INFO, &info), 0);
+	w.max_pages = info.max_pages;
+	w.sees_frames = root;
+	check_int(info.rights, root ? SONDE_RIGHT_FRAMES : 0);
+	w.end = find_end(w.shared_fd[1]);
+	w.zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	w.shm = memfd_create("hostile", MFD_CLOEXEC);
+	w.hugetlb = memfd_create("hostile", MFD_CLOEXEC | MFD_HUGETLB);
+	check(w.zero >= 0 && w.shm >= 0);
+	check_int(ftruncate(w.shm, ARENA), 0);
+	if (w.hugetlb >= 0)
+		(void)!ftruncate(w.hugetlb, 4 * HUGE);
+	w.arena = map_or_die(ARENA + 2 * HUGE, PROT_READ | PROT_WRITE);
+	w.arena += -(uintptr_t)w.arena & (HUGE - 1);
+}
+
+__attribute__((noreturn))
+static void run_worker(uint64_t seed, bool root)
+{
+	struct rng r = { seed };
+	pthread_t thread;
+	int i;
+
+	set_up_worker(root);
+	for (i = 0; i < CALLERS; i++)
+		check_int(pthread_create(&thread, NULL, run_caller,
+					 new_caller(draw(&r) | 1)), 0);
+	check_int(pthread_create(&thread, NULL, run_closer,
+				 (void *)(draw(&r) | 1)), 0);
+	run_disturber((void *)(draw(&r) | 1));
+	_exit(TAP_FAILED);
+}
+
+static pid_t start_worker(struct rng *r, int i)
+{
+	uint64_t seed = draw(r) | 1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		run_worker(seed, i % 2);
+	check(pid > 0);
+	return pid;
+}
+
+/* Ends a worker; false if it would not end, or had ended by itself. */
+static bool kill_worker(pid_t pid)
+{
+	const struct timespec tick = { 0, 10000000 };
+	int status, i;
+
+	kill(pid, SIGKILL);
+	for (i = 0; i < 3000; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid) {
+			if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+				return true;
+			printf("# a worker ended with status %#x\n", status);
+			return false;
+		}
+		nanosleep(&tick, NULL);
+	}
+	printf("# a worker does not die\n");
+	return false;
+}
+
+static bool run_for(unsigned int seconds, uint64_t seed)
+{
+	struct rng r = { seed };
+	time_t end = time(NULL) + seconds;
+	pid_t pid[WORKERS];
+	bool ok = true;
+	int i;
+
+	for (i = 0; i < WORKERS; i++)
+		pid[i] = start_worker(&r, i);
+	while (ok && !tally->failed && time(NULL) < end) {
+		struct timespec t = { 0, 50000000L + below(&r, 900000000L) };
+
+		nanosleep(&t, NULL);
+		i = below(&r, WORKERS);
+		ok = kill_worker(pid[i]);
+		pid[i] = start_worker(&r, i);
+	}
+	for (i = 0; i < WORKERS; i++)
+		ok &= kill_worker(pid[i]);
+	return ok;
+}
+
+static int users_of_module(void)
+{
+	FILE *f = fopen("/sys/module/sonde/refcnt", "r");
+	int n = -1;
+
+	if (f && fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static bool report(int n, bool ok, const char *name)
+{
+	printf("%sok %d - %s\n", ok ? "" : "not ", n, name);
+	return ok;
+}
+
+static int run(unsigned int seconds, uint64_t seed)
+{
+	int users = users_of_module();
+	bool alive, ok;
+
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (tally == MAP_FAILED)
+		return EXIT_FAILURE;
+	printf("1..4\n# %u s, --seed %llu\n", seconds, (unsigned long long)seed);
+	alive = run_for(seconds, seed);
+	printf("# %lu calls: %lu ok, %lu EFAULT (%lu partial), %lu EINVAL, %lu E2BIG, %lu ENOTTY, %lu EBADF\n",
+	       tally->calls, tally->ok, tally->efault, tally->partial,
+	       tally->einval, tally->e2big, tally->enotty, tally->ebadf);
+	if (tally->failed)
+		printf("# %s\n", tally->why);
+	ok = report(1, !tally->failed, "every_call_is_answered_as_documented");
+	ok &= report(2, alive, "workers_die_when_killed_and_only_then");
+	ok &= report(3, tally->ok && tally->efault && tally->einval &&
+		     tally->e2big && tally->enotty && tally->ebadf &&
+		     tally->partial, "every_kind_of_answer_was_seen");
+	ok &= report(4, users_of_module() == users, "no_file_is_left_open");
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static unsigned long long number(const char *what, const char *text)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (errno || *end || end == text || *text == '-' || !n) {
+		fprintf(stderr, "hostile: %s needs a positive number, not '%s'\n",
+			what, text);
+		exit(2);
+	}
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seconds", required_argument, NULL, 's' },
+		{ "seed", required_argument, NULL, 'S' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *env = getenv("SONDE_HOSTILE_SECONDS");
+	unsigned int seconds = DEFAULT_SECONDS;
+	struct timespec now;
+	uint64_t seed;
+	int opt;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	seed = (uint64_t)now.tv_sec * 1000003 + now.tv_nsec;
+	if (env)
+		seconds = number("SONDE_HOSTILE_SECONDS", env);
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (opt == 's')
+			seconds = number("--seconds", optarg);
+		else if (opt == 'S')
+			seed = number("--seed", optarg);
+		else
+			return 2;
+	}
+	if (!have_nodes())
+		return tap_skip_all("sonde is not loaded");
+	return run(seconds, seed);
+}
