@@ -151,7 +151,7 @@ static int refuse_caches(const struct machine *m, int err, size_t max_bytes)
 		cli_error("may not run on CPU %u", m->cpu);
 		return CLI_FAILED;
 	case -EINVAL:
-		cli_error("cannot measure caches with these options; give a larger --max-size");
+		cli_error("no cache can be told in so small a sweep; give --max-size 256K or more");
 		return CLI_FAILED;
 	case -ENOTSUP:
 		cli_error("caches cannot be measured on this machine");

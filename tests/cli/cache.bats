@@ -84,8 +84,8 @@ fake_claims() {
 }
 
 @test "a level that the sweep did not reach is claimed only" {
-	fake_claims '/type="L2Cache"/s/cache_size="[0-9]*"/cache_size="1073741824"/'
-	grep -q 'cache_size="1073741824"' claims.xml || skip "no second level is claimed here"
+	fake_claims '/type="L3Cache"/s/cache_size="[0-9]*"/cache_size="1073741824"/'
+	grep -q 'cache_size="1073741824"' claims.xml || skip "no third level is claimed here"
 	run "$SONDE" cache --budget 0.2 --max-size 256K
 	has "$output" "not reached"
 	"$SONDE" cache --json --budget 0.2 --max-size 256K >c.json
@@ -126,12 +126,12 @@ fake_claims() {
 	has "$output" "note: only "
 }
 
-@test "with no memory for a sweep it says one line" {
+@test "a sweep that is too small to be one is refused in one line" {
 	run --separate-stderr "$SONDE" cache --max-size 4K
 	[ "$status" -eq 1 ]
 	[ -z "$output" ]
 	one_line "$stderr"
-	has "$stderr" "not enough memory for the smallest sweep; give a larger --max-size"
+	has "$stderr" "give --max-size 256K or more"
 }
 
 @test "wherever memory ends it says one line and does not crash" {
