@@ -64,6 +64,7 @@ struct meter_ops {
  * @max_bytes: most memory that may be asked for
  * @chain_cycles: core cycles that meter_window.chain stands for
  * @tick_ns: nanoseconds of a tick
+ * @is_guest: whether other guests of the same host may use its shared caches
  */
 struct meter {
 	const struct meter_ops *ops;
@@ -71,6 +72,7 @@ struct meter {
 	size_t max_bytes;
 	double chain_cycles;
 	double tick_ns;
+	int is_guest;
 };
 
 /*

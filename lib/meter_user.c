@@ -17,6 +17,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "free_memory.h"
 #include "meter.h"
 
@@ -180,6 +184,18 @@ static const struct meter_ops user_ops = {
 	.close = user_close,
 };
 
+/* CPUID 1, ECX bit 31: every hypervisor sets it, no processor does. */
+static int is_guest(void)
+{
+#if defined(__x86_64__)
+	unsigned int a, b, c = 0, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && c >> 31;
+#else
+	return access("/sys/hypervisor/type", F_OK) == 0;
+#endif
+}
+
 int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned int cpu)
 {
 	struct meter_user *u;
@@ -198,6 +214,7 @@ int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned in
 		.max_bytes = free_memory("") / 2,
 		.chain_cycles = CHAIN_ROUNDS * CHAIN_UNROLL,
 		.tick_ns = sonde_clock_ns(clk, 1),
+		.is_guest = is_guest(),
 	};
 	u->clk = clk;
 	u->overhead = (uint64_t)sonde_clock_info(clk)->overhead_ticks;

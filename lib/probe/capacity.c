@@ -17,8 +17,18 @@
 #define RESAMPLES	50
 /* Candidate sizes an octave where pages fall at random. */
 #define STEPS_OCTAVE	32
-/* Mixtures of LRU (1) and random (0) replacement. */
-static const double mixtures[] = { 0, 0.25, 0.5, 0.75, 1 };
+/* Replacement that a set too full by some lines may meet, sharpest first. */
+enum policy {
+	LRU,	/* misses always */
+	SOFT,	/* misses more and more, always from half as many lines again */
+	RANDOM,
+	POLICIES,
+};
+/* Mixtures of neighbours among them. */
+static const double mixtures[][POLICIES] = {
+	{ 1, 0, 0 }, { 0.75, 0.25, 0 }, { 0.5, 0.5, 0 }, { 0.25, 0.75, 0 },
+	{ 0, 1, 0 }, { 0, 0.5, 0.5 }, { 0, 0, 1 },
+};
 static const unsigned int associativities[] = { 4, 6, 8, 10, 12, 16, 20, 24 };
 
 #define COUNT(x) (sizeof(x) / sizeof((x)[0]))
@@ -37,12 +47,11 @@ struct size_group {
 /**
  * struct hypothesis - a cache that might be
  * @chunks: its size
- * @lru: miss rate at each size with LRU replacement
- * @random: and with random replacement
+ * @rates: miss rates at each size, of each policy
  */
 struct hypothesis {
 	double chunks;
-	double *lru, *random;
+	double (*rates)[POLICIES];
 };
 
 struct fit {
@@ -51,7 +60,7 @@ struct fit {
 	size_t ngroups;
 	struct hypothesis *hyps;
 	size_t nhyps;
-	double *rates;		/* what the hypotheses point into */
+	double (*rates)[POLICIES];	/* what the hypotheses point into */
 };
 
 /*
@@ -64,11 +73,23 @@ static double miss_random(double lines, double ways)
 {
 	double spare = log1p(-1 / ways) * (lines - 1), m = 1;
 
-	if (lines <= ways)
-		return 0;
 	for (int i = 0; i < 60; i++)
 		m = 1 - exp(spare * m);
 	return m;
+}
+
+/*
+ * Adds the miss rates of such a set, @weight of them. The soft policy rises
+ * evenly: second levels of current processors were seen to miss always only
+ * with half as many lines again as they have ways.
+ */
+static void add_misses(double lines, double ways, double weight, double rates[POLICIES])
+{
+	if (lines <= ways)
+		return;
+	rates[LRU] += weight;
+	rates[SOFT] += weight * fmin(1, 2 * (lines - ways) / ways);
+	rates[RANDOM] += weight * miss_random(lines, ways);
 }
 
 /*
@@ -76,39 +97,33 @@ static double miss_random(double lines, double ways)
  * others of a line's set are binomial, n - 1 pages of which each falls into
  * the same one of the cache's colours with ways/cache.
  */
-static void rates_random(double chunks, double cache, unsigned int ways, double *lru, double *rnd)
+static void rates_random(double chunks, double cache, unsigned int ways, double rates[POLICIES])
 {
 	double p = fmin(ways / cache, 1), n = chunks - 1, mean = n * p;
-	double limit = mean + 8 * sqrt(mean) + 8 + ways, term, total = 0;
+	double limit = mean + 8 * sqrt(mean) + 8 + ways, term;
 
-	*lru = *rnd = 0;
 	if (p >= 1) {
-		*lru = chunks > ways;
-		*rnd = miss_random(chunks, ways);
+		add_misses(chunks, ways, 1, rates);
 		return;
 	}
 	term = exp(n * log1p(-p));
 	for (double x = 0; x <= fmin(limit, n); x++) {
-		*lru += term * (x + 1 > ways);
-		*rnd += term * miss_random(x + 1, ways);
-		total += term;
+		add_misses(x + 1, ways, term, rates);
 		term *= (n - x) / (x + 1) * p / (1 - p);
 	}
-	*lru /= total;
-	*rnd /= total;
 }
 
 /*
  * Placed evenly, sets differ by one line at most. A line more than the ways is
  * a page in so many: the share of sets that hold it misses, the others do not.
  */
-static void rates_even(double chunks, double cache, unsigned int ways, double *lru, double *rnd)
+static void rates_even(double chunks, double cache, unsigned int ways, double rates[POLICIES])
 {
 	double fill = chunks / cache * ways, whole = floor(fill), part = fill - whole;
 	double more = part * (whole + 1) / fill;
 
-	*lru = more * (whole + 1 > ways) + (1 - more) * (whole > ways);
-	*rnd = more * miss_random(whole + 1, ways) + (1 - more) * miss_random(whole, ways);
+	add_misses(whole + 1, ways, more, rates);
+	add_misses(whole, ways, 1 - more, rates);
 }
 
 /*
@@ -146,7 +161,9 @@ static double fit_one(const struct fit *f, const struct hypothesis *hyp, const d
 
 	for (size_t k = 0; k < COUNT(mixtures); k++) {
 		for (size_t i = 0; i < f->ngroups; i++)
-			rate[i] = mixtures[k] * hyp->lru[i] + (1 - mixtures[k]) * hyp->random[i];
+			rate[i] = mixtures[k][LRU] * hyp->rates[i][LRU] +
+				  mixtures[k][SOFT] * hyp->rates[i][SOFT] +
+				  mixtures[k][RANDOM] * hyp->rates[i][RANDOM];
 		sum = regress(rate, cost, f->ngroups, &hit, &rise);
 		if (rise <= 0 || sum >= best)
 			continue;
@@ -200,8 +217,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * A cost for each size: the lower quartile of its walks, since what disturbs a
- * walk makes it dearer. With @rng of walks drawn with replacement.
+ * A cost for each size: a little below the median of its walks, since what
+ * disturbs a walk makes it dearer. With @rng of walks drawn with replacement.
  */
 static void group_costs(const struct fit *f, struct sonde_rng *rng, double *scratch, double *cost)
 {
@@ -215,7 +232,7 @@ static void group_costs(const struct fit *f, struct sonde_rng *rng, double *scra
 			scratch[k] = f->obs[g->first + pick].cycles;
 		}
 		qsort(scratch, g->n, sizeof(*scratch), compare);
-		cost[i] = sonde_stats_quantile(scratch, g->n, 0.25);
+		cost[i] = sonde_stats_quantile(scratch, g->n, 0.5);
 	}
 }
 
@@ -238,26 +255,24 @@ static int make_hypotheses(struct fit *f, enum placement placement, double low, 
 	double step = placement == PLACED_EVENLY ? 0 : exp2(1.0 / STEPS_OCTAVE);
 	size_t sizes = placement == PLACED_EVENLY ? (size_t)(high - low) + 1 :
 		       (size_t)(log2(high / low) * STEPS_OCTAVE) + 1;
-	double *rate;
+	size_t n = sizes * COUNT(associativities);
+	struct hypothesis *h;
+	double chunks;
 
-	f->hyps = calloc(sizes * COUNT(associativities), sizeof(*f->hyps));
-	f->rates = calloc(sizes * COUNT(associativities) * f->ngroups * 2, sizeof(*f->rates));
+	f->hyps = calloc(n, sizeof(*f->hyps));
+	f->rates = calloc(n * f->ngroups, sizeof(*f->rates));
 	if (!f->hyps || !f->rates)
 		return -ENOMEM;
-	rate = f->rates;
-	for (size_t s = 0; s < sizes; s++) {
-		double chunks = step > 0 ? low * pow(step, (double)s) : low + (double)s;
+	for (f->nhyps = 0; f->nhyps < n; f->nhyps++) {
+		size_t s = f->nhyps / COUNT(associativities);
+		unsigned int ways = associativities[f->nhyps % COUNT(associativities)];
 
-		for (size_t a = 0; a < COUNT(associativities); a++) {
-			struct hypothesis *h = &f->hyps[f->nhyps++];
-
-			*h = (struct hypothesis){ chunks, rate, rate + f->ngroups };
-			rate += 2 * f->ngroups;
-			for (size_t i = 0; i < f->ngroups; i++)
-				(placement == PLACED_EVENLY ? rates_even : rates_random)(
-					f->groups[i].chunks, chunks, associativities[a],
-					&h->lru[i], &h->random[i]);
-		}
+		chunks = step > 0 ? low * pow(step, (double)s) : low + (double)s;
+		h = &f->hyps[f->nhyps];
+		*h = (struct hypothesis){ chunks, f->rates + f->nhyps * f->ngroups };
+		for (size_t i = 0; i < f->ngroups; i++)
+			(placement == PLACED_EVENLY ? rates_even : rates_random)(
+				f->groups[i].chunks, chunks, ways, h->rates[i]);
 	}
 	return 0;
 }

@@ -6,9 +6,9 @@
  * Servet (section 2.1, figure 3) takes the miss rate to be the probability that
  * a page set holds more pages than the cache has ways, pages falling into sets
  * at random. Two things are done otherwise here. What a load sees is weighted
- * by lines, not by sets: a full set has more lines. And no cache replaces by
- * LRU alone: real ones lie between LRU, where a set with one line too many
- * misses always, and random, where it seldom misses; the mixture is fitted.
+ * by lines, not by sets: a full set has more lines. And few caches replace by
+ * LRU: real ones lie between LRU, where a set with one line too many misses
+ * always, and random, where it seldom misses; how far between is fitted.
  */
 #ifndef SONDE_LIB_PROBE_CAPACITY_H
 #define SONDE_LIB_PROBE_CAPACITY_H

@@ -225,7 +225,10 @@ static int inner_level(struct search *w, size_t level, double seconds,
 	return err == -EINVAL ? 0 : err;
 }
 
-/* The last level before memory: an interval, and a size only where it is narrow. */
+/*
+ * The last level before memory: an interval, and a size only where that is
+ * narrow and no other guest of the host can have had a part.
+ */
 static int last_level(struct search *w, size_t level, double seconds,
 		      struct sonde_cache_level *out)
 {
@@ -246,6 +249,10 @@ static int last_level(struct search *w, size_t level, double seconds,
 	out->size_low = (uint64_t)low * METER_CHUNK;
 	out->size_high = (uint64_t)high * METER_CHUNK;
 	out->confidence = SHARED_CONFIDENCE;
+	if (w->s->meter->is_guest && level > 1)
+		return search_note(w, "level %u: shared with other guests of this host, so its size "
+				   "cannot be told here; the interval is the part of it that this "
+				   "CPU had", out->level);
 	if (!err && high < low * WIDEST) {
 		out->size = (uint64_t)llround(cap.bytes);
 		out->confidence = trust(&cap);
