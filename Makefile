@@ -134,4 +134,4 @@ check-long: ## make check, check-kernels and check-debug
 
 .PHONY: run-tests
 run-tests: all $(TEST_PROGRAMS)
-	$(Q)O='$(O)' SONDE='$(O)/sonde' prove --timer $(PROVE_FLAGS) $(TESTS)
+	$(Q)O='$(O)' SONDE='$(O)/sonde' prove --timer --failures --comments $(PROVE_FLAGS) $(TESTS)

@@ -224,6 +224,7 @@ fake_gnuplot() {
 
 @test "a full disk is a failure that leaves nothing" {
 	[ "$(id -u)" -eq 0 ] || skip "only root can mount"
+	unshare -m true 2>/dev/null || skip "no mount namespace of its own can be had here"
 	run --separate-stderr unshare -m bash -c '
 		mkdir small && mount -t tmpfs -o size=16k tmpfs small || exit 99
 		"$SONDE" report "$@" -o small/out

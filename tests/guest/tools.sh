@@ -3,8 +3,14 @@
 # The command with the module there: tools.sh SONDE.
 # shellcheck disable=SC2317 # check calls the functions
 set -u
-sonde=$1
 count=0 failed=0
+
+# Where a stranger can reach it: the tree may be in somebody's home.
+dir=$(mktemp -d)
+trap 'rm -r "$dir"' EXIT
+chmod 755 "$dir"
+cp "$1" "$(dirname "$1")"/libsonde.so.* "$dir"/
+sonde=$dir/sonde
 
 check() { # name command...
 	name=$1
