@@ -17,7 +17,7 @@ result() { # ok|"not ok" name
 echo 1..4
 
 for cc in gcc clang; do
-	if make -s CI=1 CC="$cc" O="$O/$cc" all unit-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
+	if make -s CI=1 CC="$cc" O="$O/$cc" all unit-programs guest-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
 		result ok "$cc builds without a warning"
 	else
 		result "not ok" "$cc builds without a warning"

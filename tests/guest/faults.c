@@ -15,16 +15,6 @@
 
 static int fail_nth;	/* FAIL_NTH, opened for the test that runs */
 
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 static void open_fail_nth(void)
 {
 	fail_nth = open(FAIL_NTH, O_RDWR | O_CLOEXEC);

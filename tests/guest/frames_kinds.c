@@ -126,16 +126,6 @@ static void check_huge(const char *p, size_t size, const struct seen *seen)
 	check_int(seen->order[9] * SMALL_PAGE, smaps_huge(p, size));
 }
 
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 /* ---- anonymous ---------------------------------------------------------- */
 
 static void anonymous_pages(void)

@@ -124,4 +124,14 @@ static bool have_nodes(void)
 	return !access(MAIN_NODE, F_OK) && !access(PROBE_NODE, F_OK);
 }
 
+static inline bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
 #endif

@@ -316,15 +316,6 @@ START_TEST(looks_into_dev_if_no_folder_is_named)
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name)
-{
-	TCase *tc = tcase_create(name);
-
-	tcase_add_checked_fixture(tc, make_dev_dir, remove_dev_dir);
-	suite_add_tcase(suite, tc);
-	return tc;
-}
-
 int main(void)
 {
 	Suite *suite = suite_create("device");

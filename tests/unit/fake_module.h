@@ -99,4 +99,14 @@ static void remove_dev_dir(void)
 	rmdir(dev_dir);
 }
 
+/* A case whose tests have a folder of nodes of their own. */
+static inline TCase *add_case(Suite *suite, const char *name)
+{
+	TCase *tc = tcase_create(name);
+
+	tcase_add_checked_fixture(tc, make_dev_dir, remove_dev_dir);
+	suite_add_tcase(suite, tc);
+	return tc;
+}
+
 #endif

@@ -388,15 +388,6 @@ START_TEST(close_takes_NULL)
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name)
-{
-	TCase *tc = tcase_create(name);
-
-	tcase_add_checked_fixture(tc, make_dev_dir, remove_dev_dir);
-	suite_add_tcase(suite, tc);
-	return tc;
-}
-
 int main(void)
 {
 	Suite *suite = suite_create("frames");
