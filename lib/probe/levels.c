@@ -249,7 +249,7 @@ static int last_level(struct search *w, size_t level, double seconds,
 	out->size_low = (uint64_t)low * METER_CHUNK;
 	out->size_high = (uint64_t)high * METER_CHUNK;
 	out->confidence = SHARED_CONFIDENCE;
-	if (w->s->meter->is_guest && level > 1)
+	if (w->s->meter->is_guest)
 		return search_note(w, "level %u: shared with other guests of this host, so its size "
 				   "cannot be told here; the interval is the part of it that this "
 				   "CPU had", out->level);
@@ -276,7 +276,7 @@ static int describe_level(struct search *w, size_t i, size_t ncaches, double sec
 	if (i + 1 == w->nplateaus) {
 		out->size_low = (uint64_t)w->curve.chunks[w->plateau[i].last] * METER_CHUNK;
 		return search_note(w, "level %u: the sweep of %zu MiB ends before it does",
-				out->level, (w->s->nchunks * METER_CHUNK) >> 20);
+				   out->level, (w->s->nchunks * METER_CHUNK) >> 20);
 	}
 	if (i == 0)
 		return first_level(w, seconds, out);
