@@ -67,7 +67,7 @@ struct sonde_cache_point {
 
 /**
  * struct sonde_tlb_step - a step in the cost of address translation
- * @pages: base pages that still fit
+ * @pages: base pages that still fit: beyond them, a quarter of the step is done
  * @cycles: core cycles that a load costs more beyond them
  */
 struct sonde_tlb_step {

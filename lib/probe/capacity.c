@@ -192,21 +192,29 @@ static double best_fit(const struct fit *f, const double *cost, double *rate, st
 	return best;
 }
 
-/* The sizes that cannot be told from the best one. */
-static struct sonde_interval indistinct(const struct fit *f, const double *cost, double *rate,
-					const struct capacity *best)
+/*
+ * The sizes that cannot be told from the best one: their interval and, since
+ * the best is one of many by chance, their mean, of logarithms and weighted by
+ * how close to the best they fit.
+ */
+static double indistinct(const struct fit *f, const double *cost, double *rate,
+			 const struct capacity *best, struct sonde_interval *ci)
 {
-	struct sonde_interval ci = { best->bytes, best->bytes };
+	double weight, weights = 0, sum = 0;
 	struct capacity c;
 
+	*ci = (struct sonde_interval){ best->bytes, best->bytes };
 	for (size_t h = 0; h < f->nhyps; h++) {
 		if (isinf(fit_one(f, &f->hyps[h], cost, rate, &c)) ||
 		    c.misfit > best->misfit + INDISTINCT)
 			continue;
-		ci.low = fmin(ci.low, c.bytes);
-		ci.high = fmax(ci.high, c.bytes);
+		ci->low = fmin(ci->low, c.bytes);
+		ci->high = fmax(ci->high, c.bytes);
+		weight = 1 - fmax(c.misfit - best->misfit, 0) / INDISTINCT;
+		weights += weight;
+		sum += weight * log(c.bytes);
 	}
-	return ci;
+	return weights > 0 ? exp(sum / weights) : best->bytes;
 }
 
 static int compare(const void *a, const void *b)
@@ -303,7 +311,7 @@ int capacity_fit(const struct observation *obs, size_t n, enum placement placeme
 		 double high, uint64_t seed, struct capacity *out)
 {
 	struct fit f = { .obs = obs };
-	double *scratch, *cost, *rate;
+	double *scratch, *cost, *rate, mean;
 	int err = -ENOMEM;
 
 	if (n < 3 || low < 1 || high <= low)
@@ -323,7 +331,10 @@ int capacity_fit(const struct observation *obs, size_t n, enum placement placeme
 		err = -EINVAL;
 		goto out;
 	}
-	out->ci = indistinct(&f, cost, rate, out);
+	mean = indistinct(&f, cost, rate, out, &out->ci);
+	/* Of evenly filled caches the sizes are few, and one of them is true. */
+	if (placement == PLACED_RANDOMLY)
+		out->bytes = mean;
 	resample(&f, seed, scratch, cost, rate, &out->ci);
 out:
 	free(f.rates);

@@ -29,7 +29,7 @@
 #define EVEN_MISFIT	0.15
 /*
  * Associativity and replacement are only weakly told apart by the shape of the
- * slope; over what real caches do, the fit has been off by up to a seventh.
+ * slope: on simulated caches the fit has been off by up to a sixth.
  */
 #define FIT_MARGIN	1.2
 /*

@@ -31,7 +31,7 @@ struct search {
 __attribute__((format(printf, 2, 3)))
 int search_note(struct search *w, const char *fmt, ...);
 
-/* Steps in the cost of translation, to the report. 0, -ENOMEM. */
+/* Steps in the cost of translation, to the report. 0, -ECANCELED, -ENOMEM. */
 int search_tlb(struct search *w);
 
 /*

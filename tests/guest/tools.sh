@@ -41,13 +41,23 @@ as_member() {
 	setpriv --reuid=65534 --regid="$(stat -c %g /dev/sonde-probe)" --clear-groups "$@"
 }
 
+# The calls that a command makes leave a line each.
+traces() {
+	events=/sys/kernel/tracing
+	[ -e "$events"/trace ] || mount -t tracefs tracefs "$events" || return
+	echo 1 >"$events"/events/sonde/enable || return
+	"$sonde" info >/dev/null
+	echo 0 >"$events"/events/sonde/enable
+	says "sonde_info:" cat "$events"/trace
+}
+
 # Anything but a crash: an emulated machine has no caches to time.
 ends_well() {
 	"$@"
 	case $? in 0|77) ;; *) return 1 ;; esac
 }
 
-echo 1..7
+echo 1..8
 check info_names_the_loaded_module \
 	says "Module: loaded" "$sonde" info
 check root_gets_frames_from_the_module \
@@ -60,6 +70,8 @@ check a_member_of_the_group_gets_colours_from_the_module \
 	says '"using": "module"' as_member "$sonde" info --json
 check a_member_is_told_that_frames_need_root \
 	says "CAP_SYS_ADMIN" as_member "$sonde" info
+check each_call_can_be_traced \
+	traces
 check caches_of_an_emulated_machine_do_not_crash_the_probe \
 	ends_well "$sonde" cache --budget 2 --max-size 4M
 exit $failed

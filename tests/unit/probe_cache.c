@@ -88,8 +88,9 @@ START_TEST(finds_the_tlb_and_takes_it_for_no_cache)
 	struct sonde_cache_report *r = probe(&three_levels, 5);
 
 	ck_assert_uint_ge(r->ntlb, 1);
-	ck_assert_uint_ge(r->tlb[0].pages, 53);
-	ck_assert_uint_le(r->tlb[0].pages, 64);
+	/* Of 16 sets of 4 ways, 3 or 4 overflow. */
+	ck_assert_uint_ge(r->tlb[0].pages, 64);
+	ck_assert_uint_le(r->tlb[0].pages, 68);
 	ck_assert_double_eq_tol(r->tlb[0].cycles, 7, 0.5);
 	sonde_cache_report_free(r);
 }
