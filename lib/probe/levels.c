@@ -33,11 +33,10 @@
  */
 #define FIT_MARGIN	1.2
 /*
- * Memory does not answer faster than MEMORY_NS (row and column access alone take
- * near 30 ns), nor does a cache on the chip answer slower than CACHE_NS.
+ * Memory does not answer faster (row and column access alone take near 30 ns),
+ * and caches on the chip seldom answer slower.
  */
 #define MEMORY_NS	45.0
-#define CACHE_NS	60.0
 /* An interval wider than this (high over low) names no size. */
 #define WIDEST		1.6
 
@@ -291,21 +290,17 @@ static double plateau_ns(const struct search *w, size_t i)
 }
 
 /*
- * How many plateaus are caches. What is slower than any cache is memory, also
- * where a neighbour made two plateaus of it. Else the last one is if the curve
- * ends on it and it is slow enough to be; a sweep that was cut short ends on a
- * cache.
+ * How many plateaus are caches: those before the first that is as slow as
+ * memory, also where a neighbour made two plateaus of memory. If none is, the
+ * sweep was cut short and ends on a cache; one plateau alone tells nothing.
  */
 static size_t count_caches(const struct search *w)
 {
-	size_t last = w->nplateaus - 1, n = 0;
+	size_t n = 0;
 
-	while (n <= last && plateau_ns(w, n) < CACHE_NS)
+	while (n < w->nplateaus && plateau_ns(w, n) < MEMORY_NS)
 		n++;
-	if (n > last && w->plateau[last].last + 1 == w->curve.n &&
-	    (!last || plateau_ns(w, last) > MEMORY_NS))
-		n = last;
-	return n;
+	return w->nplateaus == 1 ? 0 : n;
 }
 
 int search_levels(struct search *w, double end_s)
