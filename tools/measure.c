@@ -139,13 +139,12 @@ failed:
 	return CLI_FAILED;
 }
 
-static int refuse_caches(const struct machine *m, int err, size_t max_bytes)
+static int refuse_caches(const struct machine *m, int err)
 {
 	switch (err) {
 	case -ENOMEM:
-		cli_error("not enough memory for the smallest sweep; %sraise the limit "
-			  "(ulimit -v, the cgroup's memory.max)",
-			  max_bytes ? "give a larger --max-size or " : "");
+		cli_error("not enough memory for the smallest sweep; raise the limit "
+			  "(ulimit -v, the cgroup's memory.max)");
 		return CLI_FAILED;
 	case -EPERM:
 		cli_error("may not run on CPU %u", m->cpu);
@@ -153,9 +152,6 @@ static int refuse_caches(const struct machine *m, int err, size_t max_bytes)
 	case -EINVAL:
 		cli_error("no cache can be told in so small a sweep; give --max-size 256K or more");
 		return CLI_FAILED;
-	case -ENOTSUP:
-		cli_error("caches cannot be measured on this machine");
-		return CLI_CANNOT_MEASURE;
 	default:
 		cli_error("cannot measure caches: %s", strerror(-err));
 		return CLI_FAILED;
@@ -202,7 +198,7 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 	if (cli_stop_requested())
 		return CLI_FAILED;
 	if (err)
-		return refuse_caches(m, err, options->max_bytes);
+		return refuse_caches(m, err);
 	if (sonde_profile_set_caches(m->profile, m->caches, m->claims, m->nclaims)) {
 		cli_error("not enough memory for the profile");
 		return CLI_FAILED;

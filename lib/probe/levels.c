@@ -321,7 +321,7 @@ int search_levels(struct search *w, double end_s)
 		if (err)
 			return err;
 	}
-	if (n == w->nplateaus || !n)
+	if (n == w->nplateaus)
 		return 0;
 	return plateau_latency(w, &w->plateau[w->nplateaus - 1], &w->report->memory);
 }
