@@ -6,8 +6,10 @@
  * measured, so a call stands for thousands.
  *
  * Memory is a pool of chunks of 4 KiB, the finest grain at which the operating
- * system places memory; lines in it are numbered from 0, 64 bytes each. Both
- * are units of addressing, not claims about the machine.
+ * system places memory; places in it are numbered from 0, 16 bytes each, half of
+ * the shortest line known. Both are units of addressing, not claims about the
+ * machine. The pool is contiguous in virtual addresses and starts at a multiple
+ * of METER_ALIGN, so a first level that is indexed virtually can be filled.
  */
 #ifndef SONDE_LIB_METER_H
 #define SONDE_LIB_METER_H
@@ -16,9 +18,13 @@
 #include <stdint.h>
 #include <sonde/clock.h>
 
+#define METER_PLACE	16
 #define METER_LINE	64
 #define METER_CHUNK	4096
+#define METER_ALIGN	(2UL << 20)
 #define METER_CHUNK_LINES (METER_CHUNK / METER_LINE)
+#define METER_LINE_PLACES (METER_LINE / METER_PLACE)
+#define METER_CHUNK_PLACES (METER_CHUNK / METER_PLACE)
 
 struct meter;
 
@@ -26,30 +32,66 @@ struct meter;
  * struct meter_window - one timed stretch of a chase
  * @ticks: clock ticks of the stretch, the clock's own cost subtracted
  * @chain: clock ticks of meter.chain_cycles core cycles, timed just before it
+ * @begin: the clock at the stretch's begin, the same clock on every CPU
  */
 struct meter_window {
 	uint64_t ticks;
 	uint64_t chain;
+	uint64_t begin;
+};
+
+/**
+ * struct meter_lane - what one CPU does while others do the same
+ * @cpu: where
+ * @places: @n places that are made one cycle, none of another lane
+ * @n: how many
+ * @skip: loads untimed before the start
+ * @steps: loads of a window, a multiple of METER_UNROLL
+ * @out: @nout windows
+ * @nout: how many
+ */
+struct meter_lane {
+	unsigned int cpu;
+	const uint32_t *places;
+	size_t n;
+	uint64_t skip;
+	unsigned int steps;
+	struct meter_window *out;
+	size_t nout;
 };
 
 /**
  * struct meter_ops - one machine
  * @pages: have @chunks chunks of memory, touched; drops what was there. 0,
  *         -ENOMEM
- * @link: make the lines @lines[0..@n) one cycle in this order. Every line is
+ * @frames: frame numbers (of METER_CHUNK bytes) of the @n chunks from @first on.
+ *          0, -EPERM (not told to this process), -EOPNOTSUPP
+ * @link: make the places @places[0..@n) one cycle in this order. Every place is
  *        written, in order
  * @chase: go on along the cycle: @skip loads untimed, then @nout windows of
  *         @steps loads (a multiple of METER_UNROLL), back to back but for the
  *         chain between them
+ * @move: go on on CPU @cpu: link and chase run there from now on. What this CPU
+ *        has cached stays as it is but for some lines. 0, -EPERM (may not run
+ *        there), -EINVAL (no such CPU)
+ * @together: run the lanes at the same time, each on its CPU, from a common
+ *            start. Each links its cycle, goes @skip loads, waits for the
+ *            others, then takes its windows without pause; goes on untimed until
+ *            all are done, so that every window was taken against the others'
+ *            load. Proof of overlap is @begin of the windows. 0, -EPERM,
+ *            -EINVAL, -ENOMEM, -EAGAIN (the lanes did not come together in time)
  * @gaps: how often a second something takes the CPU away, watched for @seconds
  * @now: seconds since some moment
  * @close: free everything, also @m
  */
 struct meter_ops {
 	int (*pages)(struct meter *m, size_t chunks);
-	void (*link)(struct meter *m, const uint32_t *lines, size_t n);
+	int (*frames)(struct meter *m, size_t first, size_t n, uint64_t *out);
+	void (*link)(struct meter *m, const uint32_t *places, size_t n);
 	void (*chase)(struct meter *m, uint64_t skip, unsigned int steps,
 		      struct meter_window *out, size_t nout);
+	int (*move)(struct meter *m, unsigned int cpu);
+	int (*together)(struct meter *m, const struct meter_lane *lanes, size_t nlanes);
 	double (*gaps)(struct meter *m, double seconds);
 	double (*now)(struct meter *m);
 	void (*close)(struct meter *m);

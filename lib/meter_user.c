@@ -108,15 +108,15 @@ static int user_pages(struct meter *m, size_t chunks)
 	return 0;
 }
 
-static void user_link(struct meter *m, const uint32_t *lines, size_t n)
+static void user_link(struct meter *m, const uint32_t *places, size_t n)
 {
 	struct meter_user *u = to_user(m);
-	char *first = u->pool + (size_t)lines[0] * METER_LINE;
+	char *first = u->pool + (size_t)places[0] * METER_PLACE;
 	char *next;
 
 	for (size_t i = 0; i < n; i++) {
-		next = i + 1 < n ? u->pool + (size_t)lines[i + 1] * METER_LINE : first;
-		*(void **)(void *)(u->pool + (size_t)lines[i] * METER_LINE) = next;
+		next = i + 1 < n ? u->pool + (size_t)places[i + 1] * METER_PLACE : first;
+		*(void **)(void *)(u->pool + (size_t)places[i] * METER_PLACE) = next;
 	}
 	u->at = first;
 }
@@ -143,6 +143,7 @@ static void user_chase(struct meter *m, uint64_t skip, unsigned int steps,
 		start = sonde_clock_now(u->clk);
 		at = walk(at, steps);
 		out[i].ticks = timed(u, start);
+		out[i].begin = start;
 	}
 	u->at = at;
 }

@@ -120,6 +120,8 @@ static size_t link_walk(struct sampler *s, enum walk_kind kind, size_t n)
 
 	draw(s, n, sweeps ? 1 : s->meter->page_size / METER_CHUNK, scattered);
 	(sweeps ? ring_sweeps : ring_one_a_page)(&s->rng, s->drawn, n, s->lines);
+	for (size_t i = 0; i < lines; i++)
+		s->lines[i] *= METER_LINE_PLACES;
 	s->meter->ops->link(s->meter, s->lines, lines);
 	return lines;
 }

@@ -169,15 +169,16 @@ static double go_on(struct machine *k, uint64_t steps)
 	return cycles;
 }
 
-static void machine_link(struct meter *m, const uint32_t *lines, size_t n)
+static void machine_link(struct meter *m, const uint32_t *places, size_t n)
 {
 	struct machine *k = to_machine(m);
 
 	free(k->ring);
-	k->ring = malloc(n * sizeof(*lines));
+	k->ring = malloc(n * sizeof(*places));
 	if (!k->ring)
 		abort();	/* a test's machine, not a user's */
-	memcpy(k->ring, lines, n * sizeof(*lines));
+	for (size_t i = 0; i < n; i++)
+		k->ring[i] = places[i] / METER_LINE_PLACES;
 	k->nring = n;
 	k->at = 0;
 	go_on(k, n);

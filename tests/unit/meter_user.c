@@ -53,7 +53,7 @@ START_TEST(walks_dependent_loads)
 	uint32_t lines[LINES];
 
 	for (uint32_t i = 0; i < LINES; i++)
-		lines[i] = i * 7 % LINES;
+		lines[i] = i * 7 % LINES * METER_LINE_PLACES;
 	ck_assert_int_eq(meter->ops->pages(meter, CHUNKS), 0);
 	/* No first level answers in less than 2 cycles, nor memory in 2,000. */
 	ck_assert_double_gt(cycles_a_load(lines, 8), 2);
@@ -63,7 +63,7 @@ END_TEST
 
 START_TEST(gives_pages_anew_and_says_when_it_cannot)
 {
-	uint32_t line = 2 * LINES - 1;
+	uint32_t line = (2 * LINES - 1) * METER_LINE_PLACES;
 
 	ck_assert_int_eq(meter->ops->pages(meter, CHUNKS), 0);
 	ck_assert_int_eq(meter->ops->pages(meter, 2 * CHUNKS), 0);
