@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "../meter.h"
 #include "ring.h"
-
-static void shuffle(struct sonde_rng *rng, uint32_t *x, size_t n)
-{
-	uint32_t t;
-	size_t j;
-
-	for (size_t i = n; i > 1; i--) {
-		j = sonde_rng_below(rng, i);
-		t = x[i - 1];
-		x[i - 1] = x[j];
-		x[j] = t;
-	}
-}
+#include "shuffle.h"
 
 /*
  * Line @i in the order of one page, by a permutation of the page's pairs of

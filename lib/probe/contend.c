@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "contend.h"
+#include "ring.h"
+
+#define STEPS		1024
+#define WINDOWS_LEAST	64
+#define WINDOWS_MOST	512
+/* How often alone and beside the others, in turn. */
+#define ROUNDS		3
+/* At least so much of a window has to be covered, and of its windows kept. */
+#define COVERED		0.5
+#define KEPT_LEAST	8
+/*
+ * Share of misses: two sets of 0.7 of a cache overfill it by 0.4, so whatever is
+ * replaced, a fifth of the loads at least miss; without a neighbour none more
+ * than before.
+ */
+#define MISSED_SOME	0.15
+#define MISSED_NONE	0.05
+
+/**
+ * struct crowd - lanes at work
+ * @lanes: @n
+ * @nwanted: of them, the first ones, whose answer is wanted
+ * @windows: of all, @nout each
+ */
+struct crowd {
+	struct meter_lane *lanes;
+	struct meter_window *windows;
+	size_t n, nwanted, nout;
+};
+
+size_t contend_most(const struct share *s, const struct share_plan *plan)
+{
+	size_t most;
+
+	if (!plan->crowd || !s->meter->ops->together)
+		return 0;
+	most = s->nchunks / plan->crowd;
+	return most < 2 ? 0 : most;
+}
+
+/* Each CPU's own chunks, all their lines. */
+static int open_crowd(struct share *s, const struct share_plan *plan, const unsigned int *cpus,
+		      struct crowd *c)
+{
+	size_t n = c->n, nlines = plan->crowd * METER_CHUNK_LINES;
+	uint32_t *lines = s->lines;
+
+	c->nout = 2 * nlines / STEPS;
+	c->nout = c->nout < WINDOWS_LEAST ? WINDOWS_LEAST : c->nout;
+	c->nout = c->nout > WINDOWS_MOST ? WINDOWS_MOST : c->nout;
+	c->lanes = calloc(n, sizeof(*c->lanes));
+	c->windows = calloc(n * c->nout, sizeof(*c->windows));
+	if (!c->lanes || !c->windows)
+		return -ENOMEM;
+	share_draw(s, n * plan->crowd, plan->level == 1);
+	for (size_t i = 0; i < n; i++, lines += nlines) {
+		ring_sweeps(&s->rng, s->chunks + i * plan->crowd, plan->crowd, lines);
+		for (size_t l = 0; l < nlines; l++)
+			lines[l] *= METER_LINE_PLACES;
+		c->lanes[i] = (struct meter_lane){
+			.cpu = cpus[i],
+			.places = lines,
+			.n = nlines,
+			.skip = 2 * nlines,
+			.steps = STEPS,
+			.out = c->windows + i * c->nout,
+			.nout = c->nout,
+		};
+	}
+	return 0;
+}
+
+static void close_crowd(struct crowd *c)
+{
+	free(c->lanes);
+	free(c->windows);
+}
+
+/* How much of @w the windows of @lane cover, 0 to 1; @from is where to look on. */
+static double cover(const struct meter_window *w, const struct meter_lane *lane, size_t *from)
+{
+	uint64_t end = w->begin + w->ticks, covered = 0, low, high;
+	size_t i = *from;
+
+	while (i < lane->nout && lane->out[i].begin + lane->out[i].ticks <= w->begin)
+		i++;
+	*from = i;
+	for (; i < lane->nout && lane->out[i].begin < end; i++) {
+		low = lane->out[i].begin > w->begin ? lane->out[i].begin : w->begin;
+		high = lane->out[i].begin + lane->out[i].ticks;
+		high = high < end ? high : end;
+		covered += high > low ? high - low : 0;
+	}
+	return (double)covered / (double)w->ticks;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median_ticks(const struct meter_lane *lane)
+{
+	double x[WINDOWS_MOST];
+
+	for (size_t i = 0; i < lane->nout; i++)
+		x[i] = (double)lane->out[i].ticks;
+	qsort(x, lane->nout, sizeof(*x), compare);
+	return x[lane->nout / 2];
+}
+
+/* A window during which its CPU was away is no proof of load: it proves nothing. */
+static void forget_gaps(struct crowd *c)
+{
+	for (size_t l = 0; l < c->n; l++) {
+		double most = 3 * median_ticks(&c->lanes[l]);
+
+		for (size_t i = 0; i < c->nout; i++)
+			if ((double)c->lanes[l].out[i].ticks > most)
+				c->lanes[l].out[i].ticks = 0;
+	}
+}
+
+/* Windows of @mine that every other lane covers, to @w. Return: how many. */
+static size_t keep_covered(const struct crowd *c, size_t mine, struct meter_window *w)
+{
+	const struct meter_lane *lane = &c->lanes[mine];
+	unsigned char uncovered[WINDOWS_MOST] = { 0 };
+	size_t kept = 0, from;
+
+	for (size_t l = 0; l < c->n; l++) {
+		from = 0;
+		for (size_t i = 0; l != mine && i < lane->nout; i++)
+			if (lane->out[i].ticks && !uncovered[i])
+				uncovered[i] = cover(&lane->out[i], &c->lanes[l], &from) < COVERED;
+	}
+	for (size_t i = 0; i < lane->nout; i++)
+		if (lane->out[i].ticks && !uncovered[i])
+			w[kept++] = lane->out[i];
+	return kept;
+}
+
+/* Lanes that did not come together in time are no word, not a failure. */
+static int run_lanes(struct share *s, const struct meter_lane *lanes, size_t n)
+{
+	int err = share_tick(s);
+
+	return err ? err : s->meter->ops->together(s->meter, lanes, n);
+}
+
+static int run_alone(struct share *s, struct crowd *c, double *cycles)
+{
+	size_t discarded;
+	int err;
+
+	for (size_t l = 0; l < c->nwanted; l++) {
+		err = run_lanes(s, &c->lanes[l], 1);
+		if (err && err != -EAGAIN)
+			return err;
+		cycles[l] = err ? NAN : share_cycles(s, c->lanes[l].out, c->nout, STEPS,
+						     &discarded);
+	}
+	return 0;
+}
+
+static int run_together(struct share *s, struct crowd *c, double *cycles)
+{
+	struct meter_window w[WINDOWS_MOST];
+	size_t discarded, kept;
+	int err = run_lanes(s, c->lanes, c->n);
+
+	if (err && err != -EAGAIN)
+		return err;
+	if (!err)
+		forget_gaps(c);
+	for (size_t l = 0; l < c->nwanted; l++) {
+		kept = err ? 0 : keep_covered(c, l, w);
+		cycles[l] = kept < KEPT_LEAST ? NAN
+					      : share_cycles(s, w, kept, STEPS, &discarded);
+	}
+	return 0;
+}
+
+/* Of the rounds that have a value; 0 if none has. */
+static double median_of(const double *x, size_t stride)
+{
+	double kept[ROUNDS];
+	size_t n = 0;
+
+	for (size_t r = 0; r < ROUNDS; r++)
+		if (!isnan(x[r * stride]))
+			kept[n++] = x[r * stride];
+	if (!n)
+		return 0;
+	qsort(kept, n, sizeof(*kept), compare);
+	return kept[n / 2];
+}
+
+static void summarize(const struct share_plan *plan, const double *alone, const double *beside,
+		      size_t n, struct contend *out)
+{
+	for (size_t l = 0; l < n; l++) {
+		out[l].alone = median_of(alone + l, n);
+		out[l].beside = median_of(beside + l, n);
+		out[l].missed = (out[l].beside - out[l].alone) / (plan->beyond - plan->again);
+	}
+}
+
+int contend_take(struct share *s, const struct share_plan *plan, const unsigned int *cpus,
+		 size_t n, size_t nwanted, struct contend *out)
+{
+	double *alone = calloc(2 * ROUNDS * nwanted, sizeof(*alone));
+	double *beside = alone + ROUNDS * nwanted;
+	struct crowd c = { .n = n, .nwanted = nwanted };
+	int err;
+
+	if (!alone)
+		return -ENOMEM;
+	err = n > contend_most(s, plan) ? -EOPNOTSUPP : open_crowd(s, plan, cpus, &c);
+	for (size_t r = 0; r < ROUNDS && !err; r++) {
+		err = run_alone(s, &c, alone + r * nwanted);
+		if (!err)
+			err = run_together(s, &c, beside + r * nwanted);
+	}
+	if (!err)
+		summarize(plan, alone, beside, nwanted, out);
+	close_crowd(&c);
+	free(alone);
+	return err;
+}
+
+int contend_is_disturbed(const struct share_plan *plan, const struct contend *c)
+{
+	/* By itself it must fit. */
+	if (!(c->beside > 0) || c->alone > sqrt(plan->again * plan->beyond))
+		return -ENODATA;
+	if (c->missed > MISSED_SOME)
+		return 1;
+	return c->missed < MISSED_NONE ? 0 : -ENODATA;
+}

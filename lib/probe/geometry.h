@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Size, ways and line of every level by conflicts: the first by strides, each
+ * further one by sets that overflow it, in lines that share a set of all levels
+ * above. No step uses a frame number or a claim.
+ */
+#ifndef SONDE_LIB_PROBE_GEOMETRY_H
+#define SONDE_LIB_PROBE_GEOMETRY_H
+
+#include "reach.h"
+#include "survey.h"
+
+#define GEOMETRY_LEVELS	4
+
+/**
+ * struct level_geometry - a level
+ * @size: bytes, 0 if not told
+ * @low: bytes, at least
+ * @high: bytes, at most; 0 if there is no telling
+ * @confidence: that @size, or else the interval, is right
+ * @colours: classes of pages, 0 if not told
+ * @survey: how it was found; of the first level only ways and line
+ * @reach: its capacity curve, from the third level on
+ */
+struct level_geometry {
+	uint64_t size, low, high;
+	double confidence;
+	unsigned int colours;
+	struct survey survey;
+	struct reach reach;
+};
+
+/**
+ * struct geometry - a machine's caches
+ * @first: the first level
+ * @level: @nlevels, nearest first
+ * @beyond: cycles of a load that misses all of them
+ * @ghz: core clock
+ */
+struct geometry {
+	struct stride first;
+	struct level_geometry level[GEOMETRY_LEVELS];
+	size_t nlevels;
+	double beyond;
+	double ghz;
+};
+
+/* 0, -ENOMEM, -ECANCELED. @max_bytes of memory at most, more than STRIDE_CHUNKS. */
+int geometry_find(struct trial *t, size_t max_bytes, struct geometry *g);
+
+#endif

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hunt.h"
+#include "shuffle.h"
+
+#define TURNS		4
+/* Turns before a look; each look is only taken if the one before saw misses. */
+static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
+#define LOOKS_SMALL	6
+#define LOOKS_LARGE	3
+#define SMALL		64
+#define ORDERS		2
+#define LEAST_MISSES	0.5
+/* Misses a turn that are as good as proof, if they stay. */
+#define MANY_MISSES	3
+/* Less than this share of a load's cost is noise. */
+#define NOISE		0.004
+/* Lines in a set of the level above, over its ways, so that all miss it. */
+#define CROWD		8
+/* A rise of the cost by this share is the next level. */
+#define RISE		0.06
+/* Draws of a few lines, of which the cheapest had no conflict. */
+#define DRAWS		8
+/* Pages tested at once. */
+#define GROUP_MAX	24
+/* Steps that may be taken back. */
+#define FAULTS		12
+
+int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages)
+{
+	h->t = t;
+	h->pages = pages;
+	h->npages = npages;
+	h->ring = malloc((npages + HUNT_WAYS) * sizeof(*h->ring));
+	h->list = malloc((npages + HUNT_WAYS) * sizeof(*h->list));
+	if (h->ring && h->list)
+		return 0;
+	hunt_close(h);
+	return -ENOMEM;
+}
+
+void hunt_close(struct hunt *h)
+{
+	free(h->ring);
+	free(h->list);
+	h->ring = h->list = NULL;
+}
+
+/* The places of a line of each page, page i moved by i % @groups lines. */
+static void to_places(const struct hunt *h, const uint32_t *pages, size_t n, size_t groups,
+		      uint32_t *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = pages[i] * METER_CHUNK_PLACES +
+			 (uint32_t)(h->offset + i % groups * METER_LINE) % METER_CHUNK / METER_PLACE;
+}
+
+static int cost(struct hunt *h, const uint32_t *pages, size_t n, size_t groups, double warm,
+		double turns, double *cycles)
+{
+	int err = trial_tick(h->t);
+
+	if (err)
+		return err;
+	to_places(h, pages, n, groups, h->ring);
+	err = trial_ring(h->t, h->ring, n, 0);
+	if (!err)
+		*cycles = trial_look(h->t, warm, turns);
+	return err;
+}
+
+int hunt_cost(struct hunt *h, const uint32_t *pages, size_t n, double warm, double turns,
+	      double *cycles)
+{
+	return cost(h, pages, n, 1, warm, turns, cycles);
+}
+
+/*
+ * The same pages, so that translation costs the same. Few: a hit, and what
+ * lines that all fit the first level cost more than a hit there. Many: moved
+ * apart so far that the level above still cannot hold them.
+ */
+int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
+{
+	size_t groups = n / (CROWD * h->above);
+	int err;
+
+	if (n <= METER_CHUNK_LINES * h->first_ways / 2) {
+		err = cost(h, pages, n, METER_CHUNK_LINES, 2, TURNS, cycles);
+		*cycles += h->hit - h->first_hit;
+		return err;
+	}
+	if (groups > METER_CHUNK_LINES)
+		groups = METER_CHUNK_LINES;
+	return cost(h, pages, n, groups ? groups : 1, 2, TURNS, cycles);
+}
+
+/* @pages and the flush lines to h->list. */
+static size_t with_flush(struct hunt *h, const uint32_t *pages, size_t n)
+{
+	if (pages != h->list)
+		memcpy(h->list, pages, n * sizeof(*pages));
+	memcpy(h->list + n, h->flush, h->nflush * sizeof(*h->flush));
+	return n + h->nflush;
+}
+
+/* Misses a turn of the ring at hand, 0 as soon as there is none in a look. */
+static double settled_misses(struct hunt *h, double clean)
+{
+	double n = (double)h->t->nring, misses, before = 0;
+	double least = fmax(LEAST_MISSES, NOISE * clean * n / h->penalty);
+	int looks = h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
+
+	for (int i = 0; i < looks; i++) {
+		misses = (trial_look(h->t, warm_turns[i], TURNS) - clean) * n / h->penalty;
+		if (misses < least)
+			return 0;
+		if (i && misses > MANY_MISSES && misses > 0.8 * before)
+			break;
+		before = misses;
+	}
+	return misses;
+}
+
+/*
+ * Sometimes a set keeps a stranger's line and holds one less of ours for as long
+ * as they come in the same order, hence more than one order.
+ */
+int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n)
+{
+	size_t all = with_flush(h, pages, n);
+	double clean, misses = 1;
+	int err;
+
+	err = hunt_clean_cost(h, h->list, all, &clean);
+	to_places(h, h->list, all, 1, h->ring);
+	for (int order = 0; order < ORDERS && misses > 0 && !err; order++) {
+		err = trial_ring(h->t, h->ring, all, 0);
+		if (!err)
+			misses = settled_misses(h, clean);
+	}
+	return err ? err : misses > 0;
+}
+
+int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n)
+{
+	double clean = 0, misses = 1;
+	int err;
+
+	/* The same pages, their lines moved apart. */
+	for (size_t i = 0; i < n; i++)
+		h->list[i] = places[i] / METER_CHUNK_PLACES;
+	err = hunt_clean_cost(h, h->list, n, &clean);
+	for (int order = 0; order < ORDERS && misses > 0 && !err; order++) {
+		err = trial_ring(h->t, places, n, 0);
+		if (!err)
+			misses = settled_misses(h, clean);
+	}
+	return err ? err : misses > 0;
+}
+
+/* @n pages of the pool that follow each other in its (random) order. */
+static const uint32_t *draw(struct hunt *h, size_t n)
+{
+	return h->pages + sonde_rng_below(&h->t->rng, h->npages - n + 1);
+}
+
+/* The cheapest of several draws of a few lines: no set of the level overflowed. */
+static int find_hit(struct hunt *h)
+{
+	size_t n = 3 * h->above < HUNT_WAYS ? 3 * h->above : HUNT_WAYS;
+	double cycles;
+	int err = 0;
+
+	h->hit = INFINITY;
+	for (int i = 0; i < DRAWS && !err; i++) {
+		err = cost(h, draw(h, n), n, 1, 8, TURNS, &cycles);
+		if (!err)
+			h->hit = fmin(h->hit, cycles);
+	}
+	return err;
+}
+
+static int extra_cost(struct hunt *h, size_t n, double *clean, double *extra)
+{
+	const uint32_t *pages = draw(h, n);
+	double cycles = 0;
+	int err;
+
+	err = hunt_clean_cost(h, pages, n, clean);
+	if (!err)
+		err = cost(h, pages, n, 1, 4, TURNS, &cycles);
+	*extra = cycles - *clean;
+	return err;
+}
+
+/*
+ * The first rise of the cost over the number of lines, and how high it is where
+ * three times as many are taken: that is the next level and not yet the one
+ * after it. It need not be exact, and is better told by a class (hunt_refine).
+ */
+int hunt_calibrate(struct hunt *h)
+{
+	double clean = 0, extra = 0;
+	int err = find_hit(h);
+
+	for (size_t n = 2 * h->above + 2; !err && n <= h->npages; n += n / 3) {
+		err = extra_cost(h, n, &clean, &extra);
+		if (err || extra < RISE * clean)
+			continue;
+		err = extra_cost(h, 3 * n < h->npages ? 3 * n : h->npages, &clean, &extra);
+		h->penalty = extra;
+		if (err || extra > RISE * clean)
+			return err ? err : 1;
+	}
+	return err;
+}
+
+int hunt_refine(struct hunt *h, const struct class *c)
+{
+	double clean, cycles = 0;
+	int err = hunt_clean_cost(h, c->page, c->n, &clean);
+
+	if (!err)
+		err = cost(h, c->page, c->n, 1, 16, 4 * TURNS, &cycles);
+	if (!err && cycles > clean)
+		h->penalty = cycles - clean;
+	return err;
+}
+
+static int overflow_with(struct hunt *h, const struct class *c, const uint32_t *from, size_t n)
+{
+	memcpy(h->list, c->page, c->n * sizeof(*h->list));
+	memcpy(h->list + c->n, from, n * sizeof(*h->list));
+	return hunt_overflows(h, h->list, c->n + n);
+}
+
+/*
+ * How many of @from together with the class are the fewest that overflow; @to of
+ * them do. -errno.
+ */
+static ssize_t fewest(struct hunt *h, const struct class *c, const uint32_t *from, size_t to)
+{
+	size_t clean = 0, mid;
+	int over;
+
+	while (to - clean > 1) {
+		mid = (clean + to) / 2;
+		over = overflow_with(h, c, from, mid);
+		if (over < 0)
+			return over;
+		if (over)
+			to = mid;
+		else
+			clean = mid;
+	}
+	return (ssize_t)to;
+}
+
+static int first_overflow(struct hunt *h, const uint32_t *from, size_t nfrom, size_t *n)
+{
+	int err = 0;
+
+	for (*n = 4; *n < nfrom; *n = *n * 3 / 2) {
+		err = hunt_overflows(h, from, *n);
+		if (err)
+			return err;
+	}
+	*n = nfrom;
+	return hunt_overflows(h, from, nfrom);
+}
+
+/* Flush lines that are of the class go over to it, others take their place. */
+static int purify(struct hunt *h, struct class *c, const uint32_t *spare, size_t nspare)
+{
+	uint32_t suspect;
+	int err;
+
+	for (size_t i = 0; i < h->nflush; i++) {
+		suspect = h->flush[i];
+		h->flush[i] = h->flush[--h->nflush];
+		err = hunt_overflows(h, c->page, c->n);
+		h->flush[h->nflush++] = h->flush[i];
+		h->flush[i] = suspect;
+		if (err < 0)
+			return err;
+		if (err)
+			continue;
+		if (c->n == HUNT_WAYS || !nspare)
+			return 0;
+		c->page[c->n++] = suspect;
+		h->flush[i--] = spare[--nspare];
+	}
+	return 1;
+}
+
+/* Whether no line of the class can be spared. */
+static int is_minimal(struct hunt *h, const struct class *c)
+{
+	struct class less;
+	int err;
+
+	for (size_t i = 0; i < c->n; i++) {
+		less = *c;
+		less.page[i] = less.page[--less.n];
+		err = hunt_overflows(h, less.page, less.n);
+		if (err)
+			return err < 0 ? err : 0;
+	}
+	return 1;
+}
+
+static int is_among(const uint32_t *x, size_t n, uint32_t page)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i] == page)
+			return 1;
+	return 0;
+}
+
+/* A ring goes through each place once, so a page is in one role only. */
+static size_t drop_flush(const struct hunt *h, uint32_t *from, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_among(h->flush, h->nflush, from[i]))
+			from[kept++] = from[i];
+	return kept;
+}
+
+/*
+ * The last line of the fewest that overflow is of the class that does; with it
+ * at hand, fewer of the others do, and so on until the class is complete. A wrong
+ * answer on the way shows at the next step, which then is taken back.
+ */
+static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class *c)
+{
+	size_t limit[HUNT_WAYS + 1];
+	unsigned int faults = 0;
+	ssize_t k;
+	int over;
+
+	c->n = 0;
+	limit[0] = n;
+	for (;;) {
+		over = overflow_with(h, c, from, limit[c->n]);
+		if (over < 0)
+			return over;
+		if (!over) {
+			if (!c->n || ++faults > FAULTS)
+				return 0;
+			c->n--;
+			continue;
+		}
+		if (!limit[c->n])
+			return 1;
+		k = fewest(h, c, from, limit[c->n]);
+		if (k < 0)
+			return (int)k;
+		if (c->n == HUNT_WAYS)
+			return 0;
+		c->page[c->n++] = from[k - 1];
+		limit[c->n] = (size_t)k - 1;
+		over = hunt_overflows(h, c->page, c->n);
+		if (over)
+			return over;
+	}
+}
+
+int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
+{
+	size_t n;
+	int err;
+
+	nfrom = drop_flush(h, from, nfrom);
+	err = first_overflow(h, from, nfrom, &n);
+	if (err > 0)
+		err = collect(h, from, n, c);
+	if (err > 0)
+		err = purify(h, c, from + n, nfrom - n);
+	return err > 0 ? is_minimal(h, c) : err;
+}
+
+/* A search for members at work. */
+struct sieve {
+	struct hunt *h;
+	const struct class *c;
+	unsigned int ways;
+	uint32_t *from;
+	size_t found, want;
+};
+
+static int take(struct sieve *s, size_t i)
+{
+	uint32_t page = s->from[i];
+
+	s->from[i] = s->from[s->found];
+	s->from[s->found++] = page;
+	return 0;
+}
+
+/* All members among from[@first..@end), one of which is known to be where @sure. */
+static int sift(struct sieve *s, size_t first, size_t end, int sure)
+{
+	struct class some = *s->c;
+	size_t before = s->found, mid;
+	int err;
+
+	if (s->found >= s->want)
+		return 0;
+	some.n = s->ways;
+	if (!sure) {
+		err = overflow_with(s->h, &some, s->from + first, end - first);
+		if (err <= 0)
+			return err;
+	}
+	if (end - first == 1)
+		return take(s, first);
+	mid = (first + end) / 2;
+	err = sift(s, first, mid, 0);
+	return err < 0 ? err : sift(s, mid, end, s->found == before);
+}
+
+int hunt_members(struct hunt *h, const struct class *c, unsigned int ways, uint32_t *from,
+		 size_t nfrom, size_t want, size_t *found, size_t *tested)
+{
+	struct sieve s = { .h = h, .c = c, .ways = ways, .from = from, .want = want };
+	size_t group = 4, at = 0, before;
+	int err = 0;
+
+	while (at < nfrom && s.found < want && !err) {
+		before = s.found;
+		if (group > nfrom - at)
+			group = nfrom - at;
+		err = sift(&s, at, at + group, 0);
+		at += group;
+		/* About every other group has a member. */
+		if (s.found - before > 1 && group > 1)
+			group /= 2;
+		else if (s.found == before && group < GROUP_MAX)
+			group++;
+	}
+	*found = s.found;
+	*tested = at;
+	return err;
+}
+
+int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses)
+{
+	size_t all = n;
+	double clean, cycles;
+	int err;
+
+	memcpy(h->list, pages, n * sizeof(*pages));
+	if (flush)
+		all = with_flush(h, h->list, n);
+	err = hunt_clean_cost(h, h->list, all, &clean);
+	if (!err)
+		err = cost(h, h->list, all, 1, all > SMALL ? 4 : 32, all > SMALL ? 4 : 16, &cycles);
+	if (!err)
+		*misses = (cycles - clean) * (double)all / h->penalty;
+	return err;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Conflict discovery: which lines share a set of a level whose geometry nobody
+ * knows, by timing alone. No frame number, no guess of ways or sets, and no
+ * assumption about replacement but this: more lines than ways, taken in turn,
+ * miss at least once a turn under any policy, and as many as ways do not miss
+ * once they are all there.
+ */
+#ifndef SONDE_LIB_PROBE_HUNT_H
+#define SONDE_LIB_PROBE_HUNT_H
+
+#include "trial.h"
+
+#define HUNT_WAYS	160	/* more than any cache has, with those of the level above */
+
+/**
+ * struct hunt - a level being looked into
+ * @t: trials
+ * @pages: pool of @npages chunks whose lines at @offset share a set of every
+ *         level above
+ * @offset: bytes into each chunk
+ * @above: ways of the level above
+ * @first_hit: cycles of a hit in the first level
+ * @first_ways: its ways
+ * @flush: pages of @nflush lines that push others out of the level above, none
+ *         of the class once one is known
+ * @hit: cycles of a hit in the level
+ * @penalty: cycles that a miss costs more
+ */
+struct hunt {
+	struct trial *t;
+	const uint32_t *pages;
+	size_t npages;
+	uint32_t offset;
+	unsigned int above;
+	double first_hit;
+	unsigned int first_ways;
+	uint32_t flush[HUNT_WAYS];
+	size_t nflush;
+	double hit;
+	double penalty;
+	uint32_t *ring, *list;	/* room for the pool */
+};
+
+/**
+ * struct class - lines that share a set
+ * @page: of @n lines; one more than ways when it was just found
+ */
+struct class {
+	uint32_t page[HUNT_WAYS];
+	size_t n;
+};
+
+int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages);
+void hunt_close(struct hunt *h);
+
+/* Fill @hit and @penalty. 1 if the pool overflows the level, 0 if not; -errno. */
+int hunt_calibrate(struct hunt *h);
+
+/* @penalty anew, from many lines of one class. 0, -errno. */
+int hunt_refine(struct hunt *h, const struct class *c);
+
+/* Cycles a load of the lines of @pages at the hunt's offset. */
+int hunt_cost(struct hunt *h, const uint32_t *pages, size_t n, double warm, double turns,
+	      double *cycles);
+
+/* What they would cost if none of them conflicted. */
+int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles);
+
+/* Whether the lines, with the flush lines, overflow some set. 1, 0, -errno. */
+int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n);
+
+/* The same of any places, the flush lines among them; few enough for one trial. */
+int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n);
+
+/*
+ * Find a smallest set that overflows: ways and one. 1, 0 if none was found, -errno.
+ * @from shuffled pages are looked through (in their order).
+ */
+int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c);
+
+/*
+ * Which of @from are of the class (of which @ways are used): @found of them are
+ * moved to the front, of the first *@tested. Stops after @want. 0, -errno.
+ */
+int hunt_members(struct hunt *h, const struct class *c, unsigned int ways, uint32_t *from,
+		 size_t nfrom, size_t want, size_t *found, size_t *tested);
+
+/* Misses a turn of @n lines (with the flush lines where @flush), at length. */
+int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses);
+
+#endif

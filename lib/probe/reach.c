@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <math.h>
+#include <string.h>
+
+#include <sonde/stats.h>
+#include "reach.h"
+#include "shuffle.h"
+
+/* Draws of each size, of which the median counts. */
+#define DRAWS		5
+/* Sizes grow by this. */
+#define STEP		1.19
+/* More than a hit by this share is a rise; less than the end by that is the end. */
+#define RISEN		0.15
+#define FLAT		0.12
+
+static int take_point(struct hunt *h, size_t n, double *cycles)
+{
+	double x[DRAWS], clean, all;
+	const uint32_t *pages;
+	int err = 0;
+
+	for (unsigned int i = 0; i < DRAWS && !err; i++) {
+		pages = h->pages + sonde_rng_below(&h->t->rng, h->npages - n + 1);
+		err = hunt_clean_cost(h, pages, n, &clean);
+		if (!err)
+			err = hunt_cost(h, pages, n, 2, 2, &all);
+		x[i] = all - clean + h->hit;
+	}
+	sonde_stats_sort(x, DRAWS);
+	*cycles = sonde_stats_median(x, DRAWS);
+	return err;
+}
+
+static void judge(struct reach *r)
+{
+	double end = r->cycles[r->n - 1];
+	unsigned int i;
+
+	for (i = 0; i < r->n && r->cycles[i] < r->hit * (1 + RISEN); i++)
+		r->begins = r->lines[i];
+	if (i == r->n) {
+		r->begins = 0;
+		return;
+	}
+	/* Flat: three points, half an octave, that do not rise any more. */
+	if (r->n < 4 || r->cycles[r->n - 4] < end * (1 - FLAT))
+		return;
+	r->beyond = end;
+	for (; r->cycles[i] < end * (1 - FLAT); i++)
+		;
+	r->ends = r->lines[i];
+}
+
+int reach_take(struct hunt *h, struct reach *r)
+{
+	int err = 0;
+
+	memset(r, 0, sizeof(*r));
+	r->hit = h->hit;
+	for (double n = 3.0 * h->above; n <= (double)h->npages && r->n < REACH_POINTS && !err;
+	     n *= STEP) {
+		r->lines[r->n] = (unsigned int)n;
+		err = take_point(h, (size_t)n, &r->cycles[r->n]);
+		r->n++;
+	}
+	if (!err && r->n)
+		judge(r);
+	return err;
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which CPUs share which cache: the plan and the report.
+ *
+ * From the last level inwards, since CPUs without a common last level have no
+ * nearer one in common either: that leaves few pairs to compare.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <hwloc.h>
+
+#include "handover.h"
+#include "share.h"
+#include "shuffle.h"
+
+#define DEFAULT_BYTES	(192UL << 20)
+#define DEFAULT_CACHES_S 3.0
+/* Most of the memory is the pool; the rest are walks through it. */
+#define POOL_SHARE	0.9
+/* As the sampler of the cache probe does: see sampler.h. */
+#define SPREAD		4
+#define GAP_FACTOR	1.3
+#define GAP_NS		1000.0
+/* Memory has to be this much slower than the last level to be told from it. */
+#define CONTRAST	1.5
+
+int share_tick(struct share *s)
+{
+	const struct sonde_share_options *o = s->options;
+	char what[64];
+
+	if (!o->progress)
+		return 0;
+	snprintf(what, sizeof(what), "who shares level %u", s->at ? s->at->level : 0);
+	return o->progress(o->progress_ctx, s->done < 1 ? s->done : 1, what) ? -ECANCELED : 0;
+}
+
+int share_note(struct share *s, const char *fmt, ...)
+{
+	struct sonde_share_report *r = s->report;
+	char **notes = realloc(r->notes, (r->nnotes + 1) * sizeof(*notes));
+	va_list args;
+	int n;
+
+	if (!notes)
+		return -ENOMEM;
+	r->notes = notes;
+	va_start(args, fmt);
+	n = vasprintf(&notes[r->nnotes], fmt, args);
+	va_end(args);
+	if (n < 0)
+		return -ENOMEM;
+	r->nnotes++;
+	return 0;
+}
+
+void share_draw(struct share *s, size_t n, int is_run)
+{
+	size_t span = n * SPREAD < s->nchunks ? n * SPREAD : s->nchunks, first, j;
+	uint32_t t;
+
+	if (is_run)
+		span = n;
+	first = sonde_rng_below(&s->rng, s->nchunks - span + 1);
+	for (size_t i = 0; i < span; i++)
+		s->order[i] = (uint32_t)(first + i);
+	for (size_t i = 0; !is_run && i < n; i++) {
+		j = i + sonde_rng_below(&s->rng, span - i);
+		t = s->order[i];
+		s->order[i] = s->order[j];
+		s->order[j] = t;
+	}
+	memcpy(s->chunks, s->order, n * sizeof(*s->chunks));
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median(double *x, size_t n)
+{
+	qsort(x, n, sizeof(*x), compare);
+	return (x[(n - 1) / 2] + x[n / 2]) / 2;
+}
+
+double share_cycles(const struct share *s, const struct meter_window *w, size_t n,
+		    unsigned int steps, size_t *discarded)
+{
+	double x[SHARE_WINDOWS], chain, typical, gap = GAP_NS / s->meter->tick_ns;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = (double)w[i].chain;
+	chain = median(x, n);
+	for (size_t i = 0; i < n; i++)
+		x[i] = (double)w[i].ticks;
+	typical = median(x, n);
+	for (size_t i = 0; i < n; i++)
+		if (x[i] <= typical * GAP_FACTOR || x[i] <= typical + gap)
+			x[kept++] = x[i];
+	*discarded += n - kept;
+	return median(x, kept) / steps * s->meter->chain_cycles / chain;
+}
+
+/* Memory as seen now; what the cache report says, if the pool is too small. */
+static int measure_memory(struct share *s)
+{
+	struct share_plan *last = &s->plan[s->nplans - 1];
+	double cycles;
+	int err;
+
+	if (!last->set)
+		return 0;
+	s->at = last;
+	err = share_tick(s);
+	if (!err)
+		err = handover_cold(s, s->options->cpus[0], &cycles);
+	if (err)
+		return err;
+	if (cycles > CONTRAST * last->again)
+		last->beyond = cycles;
+	if (last->beyond > CONTRAST * last->again)
+		return 0;
+	last->set = 0;
+	return share_note(s, "level %u: %zu MiB are too few to see memory behind it, so a hit in "
+			  "it cannot be told", last->level, s->nchunks * METER_CHUNK >> 20);
+}
+
+static int compare_all(struct share *s)
+{
+	const struct sonde_share_options *o = s->options;
+	const struct sonde_share_pair *pair;
+	int err = 0;
+
+	for (size_t i = 0; i < o->ncpus && s->at->set && !err; i++)
+		for (size_t j = i + 1; j < o->ncpus && !err; j++)
+			err = share_compare(s, o->cpus[i], o->cpus[j], &pair);
+	return err;
+}
+
+static int run(struct share *s)
+{
+	struct sonde_share_report *r = s->report;
+	const struct sonde_share_level *outer = NULL;
+	int err = s->nplans ? measure_memory(s) : 0;
+
+	r->levels = calloc(s->nplans + 1, sizeof(*r->levels));
+	if (!r->levels)
+		return -ENOMEM;
+	r->nlevels = s->nplans;
+	for (size_t i = s->nplans; i-- > 0 && !err;) {
+		s->at = &s->plan[i];
+		if (s->options->all_pairs)
+			err = compare_all(s);
+		if (!err)
+			err = share_group(s, outer, &r->levels[i]);
+		outer = &r->levels[i];
+	}
+	return err;
+}
+
+static int copy_cpus(struct share *s)
+{
+	const struct sonde_share_options *o = s->options;
+
+	s->report->cpus = calloc(o->ncpus, sizeof(*s->report->cpus));
+	if (!s->report->cpus)
+		return -ENOMEM;
+	memcpy(s->report->cpus, o->cpus, o->ncpus * sizeof(*o->cpus));
+	s->report->ncpus = o->ncpus;
+	return 0;
+}
+
+static int get_room(struct share *s, size_t chunks)
+{
+	s->nchunks = chunks;
+	s->order = calloc(chunks, sizeof(*s->order));
+	s->chunks = calloc(chunks, sizeof(*s->chunks));
+	s->lines = calloc(chunks * METER_CHUNK_LINES, sizeof(*s->lines));
+	s->windows = calloc(SHARE_WINDOWS, sizeof(*s->windows));
+	if (!s->order || !s->chunks || !s->lines || !s->windows)
+		return -ENOMEM;
+	for (size_t i = 0; i < chunks; i++)
+		s->chunks[i] = (uint32_t)i;
+	shuffle(&s->rng, s->chunks, chunks);
+	return s->meter->ops->pages(s->meter, chunks);
+}
+
+static int prepare(struct share *s)
+{
+	size_t bytes = s->options->max_bytes ? s->options->max_bytes : DEFAULT_BYTES, chunks;
+	int err = copy_cpus(s);
+
+	if (err)
+		return err;
+	if (bytes > s->meter->max_bytes)
+		bytes = s->meter->max_bytes;
+	err = share_make_plans(s, (size_t)(POOL_SHARE * (double)bytes / METER_CHUNK), &chunks);
+	if (err)
+		return err;
+	return get_room(s, chunks ? chunks : 1);
+}
+
+/* Ascending, each once. */
+static int check_options(const struct sonde_share_options *o)
+{
+	for (size_t i = 1; i < o->ncpus; i++)
+		if (o->cpus[i] <= o->cpus[i - 1])
+			return -EINVAL;
+	return o->ncpus < 2 ? -ENODATA : 0;
+}
+
+static void close_share(struct share *s)
+{
+	sonde_share_report_free(s->report);
+	free(s->windows);
+	free(s->lines);
+	free(s->chunks);
+	free(s->order);
+	free(s);
+}
+
+int probe_share_with(struct meter *meter, const struct sonde_share_options *options,
+		     struct sonde_share_report **report)
+{
+	struct share *s;
+	int err = check_options(options);
+
+	if (err)
+		return err;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->meter = meter;
+	s->options = options;
+	s->begin = meter->ops->now(meter);
+	sonde_rng_seed(&s->rng, options->seed);
+	s->report = calloc(1, sizeof(*s->report));
+	err = s->report ? prepare(s) : -ENOMEM;
+	if (!err)
+		err = run(s);
+	if (!err) {
+		s->report->elapsed_s = meter->ops->now(meter) - s->begin;
+		*report = s->report;
+		s->report = NULL;
+	}
+	close_share(s);
+	return err;
+}
+
+static int share_here(const struct sonde_clock *clk, const struct sonde_share_options *options,
+		      struct sonde_share_report **report)
+{
+	struct meter *meter;
+	int err = meter_user_open(&meter, clk, options->cpus[0]);
+
+	if (err)
+		return err;
+	err = probe_share_with(meter, options, report);
+	meter->ops->close(meter);
+	return err;
+}
+
+/* Sizes and latencies first, if nobody has them. */
+static int share_with_caches(const struct sonde_clock *clk,
+			     const struct sonde_share_options *options,
+			     struct sonde_share_report **report)
+{
+	struct sonde_share_options full = *options;
+	struct sonde_cache_report *caches = NULL;
+	struct sonde_cache_options how = {
+		.cpu = options->cpus[0],
+		.budget_s = options->caches_s > 0 ? options->caches_s : DEFAULT_CACHES_S,
+		.max_bytes = options->max_bytes ? options->max_bytes : DEFAULT_BYTES,
+		.seed = options->seed,
+		.progress = options->progress,
+		.progress_ctx = options->progress_ctx,
+	};
+	int err;
+
+	if (options->caches)
+		return share_here(clk, options, report);
+	err = sonde_probe_cache(clk, &how, &caches);
+	if (err)
+		return err;
+	full.caches = caches;
+	err = share_here(clk, &full, report);
+	if (!err)
+		(*report)->elapsed_s += caches->elapsed_s;
+	sonde_cache_report_free(caches);
+	return err;
+}
+
+int sonde_probe_share(const struct sonde_clock *clk, const struct sonde_share_options *options,
+		      struct sonde_share_report **report)
+{
+	struct sonde_share_options full = *options;
+	unsigned int cpus[CPU_SETSIZE];
+	cpu_set_t set;
+	int err;
+
+	if (!options->cpus) {
+		if (sched_getaffinity(0, sizeof(set), &set))
+			return -errno;
+		full.cpus = cpus;
+		full.ncpus = 0;
+		for (unsigned int i = 0; i < CPU_SETSIZE; i++)
+			if (CPU_ISSET(i, &set))
+				cpus[full.ncpus++] = i;
+	}
+	err = check_options(&full);
+	return err ? err : share_with_caches(clk, &full, report);
+}
+
+static const struct sonde_share_group *find_group(const struct sonde_share_level *level,
+						  unsigned int cpu)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	const struct sonde_share_group *found = NULL;
+
+	for (size_t i = 0; set && i < level->ngroups && !found; i++)
+		if (!hwloc_bitmap_list_sscanf(set, level->groups[i].cpus) &&
+		    hwloc_bitmap_isset(set, cpu))
+			found = &level->groups[i];
+	hwloc_bitmap_free(set);
+	return found;
+}
+
+int sonde_share_nearest(const struct sonde_share_report *report, unsigned int a, unsigned int b)
+{
+	int is_known = 1;
+
+	for (size_t i = 0; i < report->nlevels; i++) {
+		const struct sonde_share_group *x = find_group(&report->levels[i], a);
+		const struct sonde_share_group *y = find_group(&report->levels[i], b);
+
+		if (!x || !y)
+			return -ENODATA;
+		if (x == y && x->verdict == SONDE_SHARE_YES)
+			return is_known ? (int)report->levels[i].level : -ENODATA;
+		if (x->verdict == SONDE_SHARE_UNKNOWN && y->verdict == SONDE_SHARE_UNKNOWN)
+			is_known = 0;
+	}
+	return is_known ? 0 : -ENODATA;
+}
+
+void sonde_share_report_free(struct sonde_share_report *report)
+{
+	if (!report)
+		return;
+	for (size_t i = 0; i < report->nlevels; i++) {
+		for (size_t g = 0; g < report->levels[i].ngroups; g++) {
+			free(report->levels[i].groups[g].cpus);
+			free(report->levels[i].groups[g].cpuset);
+		}
+		free(report->levels[i].groups);
+	}
+	for (size_t i = 0; i < report->nnotes; i++)
+		free(report->notes[i]);
+	free(report->notes);
+	free(report->levels);
+	free(report->pairs);
+	free(report->cpus);
+	free(report);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The first level by strides: it is indexed by virtual addresses, which a
+ * program chooses, so ways and way size show as knees and need no luck.
+ */
+#ifndef SONDE_LIB_PROBE_STRIDE_H
+#define SONDE_LIB_PROBE_STRIDE_H
+
+#include "trial.h"
+
+/* Largest way and associativity looked for; the pool must hold their product. */
+#define STRIDE_MAX	(128UL << 10)
+#define STRIDE_WAYS	64
+#define STRIDE_CHUNKS	((STRIDE_WAYS + 1) * STRIDE_MAX / METER_CHUNK)
+
+/**
+ * struct stride - the first level
+ * @ways: lines at one stride that fit, 0: no knee
+ * @way_bytes: smallest stride at which no more fit
+ * @line: bytes of a line, 0: not told
+ * @hit: cycles of a hit
+ * @beyond: cycles where nothing fits
+ * @agree: share of repetitions, at other offsets, that found the same ways
+ */
+struct stride {
+	unsigned int ways;
+	size_t way_bytes;
+	unsigned int line;
+	double hit, beyond;
+	double agree;
+	double sweep[STRIDE_WAYS + 2];	/* cycles a load of that many lines */
+	unsigned int nsweep;		/* sweep[1..nsweep] are there */
+};
+
+/* 0, -ENOMEM, -ECANCELED, -ETIME. The meter has STRIDE_CHUNKS chunks or more. */
+int stride_find(struct trial *t, struct stride *s);
+
+#endif

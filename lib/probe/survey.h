@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One level below the first, by conflict discovery: ways from smallest sets that
+ * overflow, at several offsets; how many classes of lines there are; line size;
+ * whether it also holds what the level above holds.
+ */
+#ifndef SONDE_LIB_PROBE_SURVEY_H
+#define SONDE_LIB_PROBE_SURVEY_H
+
+#include "hunt.h"
+#include "stride.h"
+
+#define SURVEY_CLASSES	3
+
+/**
+ * struct sweep - misses over how many lines of one class are taken in turn
+ * @offset: of the class
+ * @ways: found for it
+ * @n: lines in the longest trial
+ * @miss: misses a turn of i lines, i in 1..@n, with flush lines
+ * @cycles: a load of i lines alone
+ */
+struct sweep {
+	uint32_t offset;
+	unsigned int ways;
+	unsigned int n;
+	double miss[HUNT_WAYS + 1];
+	double cycles[HUNT_WAYS + 1];
+};
+
+enum holding {
+	HOLDING_UNKNOWN,
+	HOLDING_ALSO,		/* a line may be in it and in the level above */
+	HOLDING_OTHER,		/* exclusive: never in both */
+};
+
+/**
+ * struct survey - a level
+ * @t: trials
+ * @first: the first level
+ * @above: ways of the level above
+ * @pages: pool of @npages whose lines at any one offset share a set above
+ * @exact: whether the classes are to be counted one by one
+ * @seen: whether the pool overflows it: there is something beyond
+ * @hit: cycles of a hit
+ * @penalty: cycles more of a miss
+ * @ways: 0 if not told
+ * @votes: classes that agree, of @tried
+ * @classes: different sets that lines at one offset of the pool fall into; 0 if
+ *           not told
+ * @classes_se: standard error of it; 0: counted
+ * @line: bytes of a line, 0 if not told
+ * @holding: relation to the level above
+ * @sweep: of the classes found, @nsweeps
+ * @class: one class, at @offset, and lines to flush the level above
+ */
+struct survey {
+	struct trial *t;
+	const struct stride *first;
+	unsigned int above;
+	uint32_t *pages;
+	size_t npages;
+	int exact;
+	int seen;
+	double hit, penalty;
+	unsigned int ways, votes, tried;
+	double classes, classes_se;
+	unsigned int line;
+	enum holding holding;
+	struct sweep sweep[SURVEY_CLASSES];
+	unsigned int nsweeps;
+	struct class class;
+	uint32_t offset;
+	uint32_t flush[HUNT_WAYS];
+	size_t nflush;
+};
+
+/* 0, -ENOMEM, -ECANCELED, -ETIME. @t, @first, @above and the pool are given. */
+int survey_level(struct survey *s);
+
+/*
+ * Pages of @from that are of the survey's class, at its offset, to the front:
+ * *@found of them. With the class itself they are the pool of the next level.
+ */
+int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, size_t *found);
+
+/* Without the pages of @not; how many are left, in their order. */
+size_t survey_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot);
+
+/* The same by finding every class, where the pool is large enough for that. */
+int survey_count_exactly(struct survey *s, struct hunt *h);
+
+/* How many sets the lines of the pool at one offset fall into, to the survey. */
+int survey_count(struct survey *s, struct hunt *h, const struct sweep *w);
+
+#endif

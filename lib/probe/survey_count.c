@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * How many sets the lines at one offset of many pages fall into.
+ *
+ * Pages drawn at random fall into sets as balls into urns, and how many misses a
+ * set with k lines costs was measured (the sweep), whatever the replacement is. So
+ * the misses of n lines drawn from the pool tell how many urns there are. It is
+ * Servet's argument (2.1), with the measured softness of replacement instead of
+ * an assumed one, the ways known, and size not confounded with them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sonde/stats.h>
+#include "shuffle.h"
+#include "survey.h"
+
+#define DRAWS		12
+/* Lines of the pool over what the level holds of them: every class has more than ways. */
+#define ROOM		1.6
+#define TRIES		4
+#define PARTITION_MOST	80
+/* Fewer classes than this are none. */
+#define UNLIKELY	0.05
+#define MOST_CLASSES	65536.0
+
+static double miss_of(const struct sweep *w, size_t k)
+{
+	if (k <= w->ways)
+		return 0;
+	return k <= w->n ? w->miss[k] : w->miss[w->n] * (double)k / w->n;
+}
+
+/* Misses to expect of @n lines in @classes urns. */
+static double expect(const struct sweep *w, double classes, double n)
+{
+	double p = 1 / classes, sum = 0, log_p = log(p), log_q = log1p(-p), mean = n * p;
+	double last = mean + 12 * sqrt(mean) + w->ways + 12;
+
+	for (double k = w->ways + 1; k <= n && k < last; k++)
+		sum += miss_of(w, (size_t)k) *
+		       exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log_p +
+			   (n - k) * log_q);
+	return classes * sum;
+}
+
+static double solve(const struct sweep *w, double n, double misses)
+{
+	double low = 1.0001, high = MOST_CLASSES, mid;
+
+	while (high / low > 1.0001) {
+		mid = sqrt(low * high);
+		if (expect(w, mid, n) > misses)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static int draw(struct survey *s, struct hunt *h, const struct sweep *w, size_t n,
+		uint32_t *list, double *classes)
+{
+	double misses;
+	int err;
+
+	memcpy(list, s->pages, s->npages * sizeof(*list));
+	shuffle(&s->t->rng, list, s->npages);
+	err = hunt_misses(h, list, n, 0, &misses);
+	if (!err)
+		*classes = solve(w, (double)n, misses);
+	return err;
+}
+
+/* The size of a draw that overflows about half of the sets, by bisection. */
+static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, uint32_t *list,
+		     size_t *n)
+{
+	double misses;
+	int err = 0;
+
+	for (*n = 2 * (w->ways + 1); *n < s->npages && !err; *n = *n * 5 / 4 + 1) {
+		memcpy(list, s->pages, s->npages * sizeof(*list));
+		shuffle(&s->t->rng, list, s->npages);
+		err = hunt_misses(h, list, *n, 0, &misses);
+		if (misses > (double)*n / 4)
+			break;
+	}
+	if (*n > s->npages)
+		*n = s->npages;
+	return err;
+}
+
+/* Classes taken out of a pool so far. */
+struct heap {
+	size_t classes, lines;	/* lines beside those of smallest sets */
+	uint32_t flush[HUNT_WAYS];
+	size_t nflush;
+};
+
+/*
+ * Lines of classes that were taken out flush the level above and are of no class
+ * that is left. A few of each, so that they do not overflow their own sets.
+ */
+static void keep_flush(struct heap *heap, struct hunt *h, const struct class *c)
+{
+	for (size_t i = 0; i < c->n / 2 && heap->nflush < h->nflush; i++)
+		heap->flush[heap->nflush++] = c->page[i];
+	if (heap->nflush == h->nflush)
+		memcpy(h->flush, heap->flush, heap->nflush * sizeof(*h->flush));
+}
+
+static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint32_t *left,
+		      size_t *n)
+{
+	size_t found, tested;
+	struct class c;
+	int err;
+
+	shuffle(&s->t->rng, left, *n);
+	err = hunt_class(h, left, *n, &c);
+	*n = survey_drop(left, *n, h->flush, h->nflush);
+	if (err <= 0 || c.n != s->ways + 1)
+		return err < 0 ? err : 0;
+	*n = survey_drop(left, *n, c.page, c.n);
+	err = hunt_members(h, &c, s->ways, left, *n, *n, &found, &tested);
+	if (err)
+		return err;
+	*n -= found;
+	memmove(left, left + found, *n * sizeof(*left));
+	keep_flush(heap, h, &c);
+	heap->classes++;
+	heap->lines += found + c.n;
+	return 1;
+}
+
+/* Classes that have no more lines in the pool than ways, by those that have. */
+static double small_classes(const struct survey *s, const struct heap *heap, size_t left)
+{
+	double mean = (double)heap->lines / (double)heap->classes, p = 0, sum = 0, pk;
+
+	for (unsigned int k = 0; k <= s->ways; k++) {
+		pk = exp(k * log(mean) - mean - lgamma(k + 1.0));
+		p += pk;
+		sum += k * pk;
+	}
+	if (!left || p * (double)heap->classes < UNLIKELY)
+		return 0;
+	return fmax(1, round((double)left * p / sum));
+}
+
+/*
+ * Counted: find a class, take all of its lines out, and so on until what is left
+ * does not overflow.
+ */
+static int partition(struct survey *s, struct hunt *h, uint32_t *left, size_t n)
+{
+	struct heap heap = { 0 };
+	unsigned int tries = 0;
+	int taken;
+
+	while (n > s->ways && heap.classes < PARTITION_MOST && tries < TRIES) {
+		taken = take_class(s, h, &heap, left, &n);
+		if (taken < 0)
+			return taken;
+		tries = taken ? 0 : tries + 1;
+	}
+	if (heap.classes && heap.classes < PARTITION_MOST) {
+		s->classes = (double)heap.classes + small_classes(s, &heap, n);
+		s->classes_se = 0;
+	}
+	return 0;
+}
+
+int survey_count_exactly(struct survey *s, struct hunt *h)
+{
+	uint32_t *left;
+	size_t n;
+	int err;
+
+	if (s->classes > PARTITION_MOST || (double)s->npages < ROOM * s->classes * s->ways)
+		return 0;
+	left = malloc(s->npages * sizeof(*left));
+	if (!left)
+		return -ENOMEM;
+	memcpy(left, s->pages, s->npages * sizeof(*left));
+	n = survey_drop(left, s->npages, h->flush, h->nflush);
+	err = partition(s, h, left, n);
+	free(left);
+	return err;
+}
+
+int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
+{
+	uint32_t *list = malloc(s->npages * sizeof(*list));
+	double x[DRAWS], mad = 0;
+	size_t n;
+	int err;
+
+	if (!list)
+		return -ENOMEM;
+	err = find_size(s, h, w, list, &n);
+	for (size_t i = 0; i < DRAWS && !err; i++)
+		err = draw(s, h, w, n, list, &x[i]);
+	free(list);
+	if (err)
+		return err;
+	sonde_stats_sort(x, DRAWS);
+	sonde_stats_mad(x, DRAWS, &mad);
+	s->classes = sonde_stats_median(x, DRAWS);
+	s->classes_se = 1.4826 * mad;
+	return 0;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sonde/stats.h>
+#include "shuffle.h"
+#include "trial.h"
+
+/* Until the first look has said what the core clock is. */
+#define TYPICAL_GHZ	3.0
+#define TYPICAL_CYCLES	20.0
+/* A window is this long: the clock's step and cost vanish in it, gaps do not. */
+#define WINDOW_NS	2000.0
+/* Longer is better if it makes whole turns, up to this. */
+#define LONGEST_NS	40000.0
+/* A window this much above the median, and by a gap's length, was hit. */
+#define GAP_FACTOR	1.3
+#define GAP_NS		1000.0
+/* What a gap leaves behind, lost lines, makes more windows slow. */
+#define SLOWEST		0.2
+#define MIN_WINDOWS	8
+
+void trial_open(struct trial *t, struct meter *meter, uint64_t seed)
+{
+	*t = (struct trial){ .meter = meter, .what = "starting" };
+	sonde_rng_seed(&t->rng, seed);
+	t->begin = meter->ops->now(meter);
+	t->chain_ns = meter->chain_cycles / TYPICAL_GHZ;
+}
+
+void trial_close(struct trial *t)
+{
+	free(t->ring);
+	t->ring = NULL;
+}
+
+double trial_elapsed(const struct trial *t)
+{
+	return t->meter->ops->now(t->meter) - t->begin;
+}
+
+int trial_tick(struct trial *t)
+{
+	if (t->progress && t->progress(t->progress_ctx, t->done, t->what))
+		return -ECANCELED;
+	return t->deadline_s > 0 && trial_elapsed(t) > t->deadline_s ? -ETIME : 0;
+}
+
+int trial_ring(struct trial *t, const uint32_t *places, size_t n, int in_order)
+{
+	uint32_t *ring;
+
+	if (n > t->room) {
+		ring = realloc(t->ring, n * sizeof(*ring));
+		if (!ring)
+			return -ENOMEM;
+		t->ring = ring;
+		t->room = n;
+	}
+	memcpy(t->ring, places, n * sizeof(*places));
+	if (!in_order)
+		shuffle(&t->rng, t->ring, n);
+	t->nring = n;
+	t->meter->ops->link(t->meter, t->ring, n);
+	return 0;
+}
+
+/*
+ * Loads of a window: whole turns where a turn is short enough, so that windows
+ * differ by noise only and none that a miss made slow is taken for disturbed.
+ */
+static unsigned int choose_steps(const struct trial *t)
+{
+	double ns_a_load = (t->cycles > 0 ? t->cycles : TYPICAL_CYCLES) * t->chain_ns /
+			   t->meter->chain_cycles;
+	double turn_ns = ns_a_load * (double)t->nring;
+
+	if (turn_ns < LONGEST_NS)
+		return (unsigned int)(fmax(1, floor(WINDOW_NS / turn_ns)) * (double)t->nring);
+	return (unsigned int)fmax(WINDOW_NS / ns_a_load, METER_UNROLL);
+}
+
+static double median(double *x, size_t n)
+{
+	sonde_stats_sort(x, n);
+	return sonde_stats_median(x, n);
+}
+
+/* Windows that nothing interrupted, to t->kept, ascending. */
+static void keep(struct trial *t, const struct meter_window *w, size_t n, unsigned int steps)
+{
+	double x[TRIAL_WINDOWS], typical, gap = GAP_NS / t->meter->tick_ns, chain;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = (double)w[i].chain;
+	chain = median(x, n);
+	t->chain_ns = chain * t->meter->tick_ns;
+	for (size_t i = 0; i < n; i++)
+		x[i] = (double)w[i].ticks;
+	typical = median(x, n);
+	t->nkept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (x[i] <= typical * GAP_FACTOR || x[i] <= typical + gap)
+			t->kept[t->nkept++] = x[i] / steps * t->meter->chain_cycles / chain;
+	t->samples += n;
+	t->discarded += n - t->nkept;
+}
+
+double trial_look(struct trial *t, double warm, double turns)
+{
+	struct meter_window w[TRIAL_WINDOWS];
+	unsigned int steps = choose_steps(t);
+	size_t n = (size_t)ceil(turns * (double)t->nring / steps), use;
+	double sum = 0;
+
+	n = n < MIN_WINDOWS ? MIN_WINDOWS : n;
+	if (n > TRIAL_WINDOWS) {
+		n = TRIAL_WINDOWS;
+		steps = (unsigned int)ceil(turns * (double)t->nring / TRIAL_WINDOWS);
+	}
+	t->meter->ops->chase(t->meter, (uint64_t)(warm * (double)t->nring), steps, w, n);
+	keep(t, w, n, steps);
+	use = t->nkept - (size_t)(SLOWEST * (double)t->nkept);
+	for (size_t i = 0; i < use; i++)
+		sum += t->kept[i];
+	t->cycles = sum / (double)use;
+	return t->cycles;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Trials: what a load costs along a ring of chosen places, until it is known
+ * well enough to decide by.
+ */
+#ifndef SONDE_LIB_PROBE_TRIAL_H
+#define SONDE_LIB_PROBE_TRIAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "../meter.h"
+#include "../rng.h"
+
+/* Windows of one look; more looks give more. */
+#define TRIAL_WINDOWS	128
+
+/**
+ * struct trial - a meter, and what is remembered between trials
+ * @meter: the machine
+ * @rng: orders of rings
+ * @begin: the meter's time when the trial was opened
+ * @deadline_s: seconds after which trials are refused with -ETIME; 0: never
+ * @samples: windows taken so far
+ * @discarded: of them, thrown away because something interrupted them
+ * @chain_ns: nanoseconds of the meter's chain, in the last look
+ * @progress: see struct sonde_cache_options; may be NULL
+ * @progress_ctx: its first argument
+ * @done: its second
+ * @what: its third
+ */
+struct trial {
+	struct meter *meter;
+	struct sonde_rng rng;
+	double begin;
+	double deadline_s;
+	uint64_t samples, discarded;
+	double chain_ns;
+	int (*progress)(void *ctx, double done, const char *what);
+	void *progress_ctx;
+	double done;
+	const char *what;
+	uint32_t *ring;
+	size_t nring, room;
+	double cycles;		/* a load, in the last look */
+	double kept[TRIAL_WINDOWS];	/* cycles a load of each window of it, ascending */
+	size_t nkept;
+};
+
+/* Fill @t; close frees what it holds, not the meter. */
+void trial_open(struct trial *t, struct meter *meter, uint64_t seed);
+void trial_close(struct trial *t);
+
+/* Seconds since open. */
+double trial_elapsed(const struct trial *t);
+
+/* -ECANCELED if whoever watches wants no more, -ETIME past the deadline, 0. */
+int trial_tick(struct trial *t);
+
+/*
+ * Make a ring of @n places in random order (kept in @places' order where
+ * @in_order). 0, -ENOMEM.
+ */
+int trial_ring(struct trial *t, const uint32_t *places, size_t n, int in_order);
+
+/*
+ * Go @warm turns, then look: windows that together are @turns turns or more.
+ * Core cycles a load: the mean of the windows that nothing interrupted, without
+ * the slowest fifth.
+ */
+double trial_look(struct trial *t, double warm, double turns);
+
+#endif
