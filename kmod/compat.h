@@ -23,4 +23,96 @@
 #error "sonde is for x86-64: see README.md on other architectures"
 #endif
 
+#include <linux/mm.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+
+#include <asm/msr.h>
+#include <asm/processor.h>
+/* CPUID left asm/processor.h. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#include <asm/cpuid/api.h>
+#endif
+
+/* Before 6.16 registers of 64 bits were called long, not quad. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define rdmsrq_safe	rdmsrl_safe
+#define wrmsrq_safe	wrmsrl_safe
+#endif
+
+/* 6.8; before, MAX_ORDER, which from 6.4 on is the largest order itself. */
+#ifndef MAX_PAGE_ORDER
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define MAX_PAGE_ORDER	MAX_ORDER
+#else
+#define MAX_PAGE_ORDER	(MAX_ORDER - 1)
+#endif
+#endif
+
+/*
+ * Before 5.11 the mark of a page charged to a memory cgroup was kept where the
+ * count of its mappings goes, so such pages could not be mapped.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+#define SONDE_GFP_ACCOUNT	__GFP_ACCOUNT
+#else
+#define SONDE_GFP_ACCOUNT	0
+#endif
+
+static inline void sonde_vm_flags_set(struct vm_area_struct *vma,
+				      unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
+typedef unsigned long sonde_shrink_fn(struct shrinker *shrinker,
+				      struct shrink_control *sc);
+
+/* Shrinkers have a name from 6.0 on, and are allocated by the kernel from 6.7 on. */
+static inline struct shrinker *sonde_shrinker_register(sonde_shrink_fn *count,
+						       sonde_shrink_fn *scan,
+						       const char *name)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	struct shrinker *shrinker = shrinker_alloc(0, "%s", name);
+#else
+	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+	int ret;
+#endif
+
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker->seeks = DEFAULT_SEEKS;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	shrinker_register(shrinker);
+#else
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
+	ret = register_shrinker(shrinker, "%s", name);
+#else
+	ret = register_shrinker(shrinker);
+#endif
+	if (ret) {
+		kfree(shrinker);
+		return NULL;
+	}
+#endif
+	return shrinker;
+}
+
+static inline void sonde_shrinker_unregister(struct shrinker *shrinker)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	shrinker_free(shrinker);
+#else
+	unregister_shrinker(shrinker);
+	kfree(shrinker);
+#endif
+}
+
 #endif

@@ -28,6 +28,7 @@
 #include <linux/user_namespace.h>
 
 #include "sonde.h"
+#include "measure.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -42,6 +43,10 @@ static const struct sonde_ioctl main_ioctls[] = {
 static const struct sonde_ioctl probe_ioctls[] = {
 	SONDE_IOCTL(SONDE_IOC_INFO, sonde_ioc_info),
 	SONDE_IOCTL(SONDE_IOC_FRAMES, sonde_ioc_frames),
+	SONDE_IOCTL(SONDE_IOC_ALLOC, sonde_ioc_alloc),
+	SONDE_IOCTL(SONDE_IOC_CHASE, sonde_ioc_chase),
+	SONDE_IOCTL(SONDE_IOC_CLOCK, sonde_ioc_clock),
+	SONDE_IOCTL(SONDE_IOC_PREFETCH, sonde_ioc_prefetch),
 };
 
 /**
@@ -101,11 +106,42 @@ static long sonde_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 static u64 opener_rights(const struct file *file, const struct sonde_node *node)
 {
 	u64 rights = 0;
+	bool is_admin;
 
-	if ((node->features & SONDE_FEAT_FRAMES) &&
-	    file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN))
+	if (!node->features)
+		return 0;
+	is_admin = file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN);
+	if (is_admin && node->features & SONDE_FEAT_FRAMES)
 		rights |= SONDE_RIGHT_FRAMES;
+	if (is_admin && node->features & SONDE_FEAT_PREFETCH)
+		rights |= SONDE_RIGHT_PREFETCH;
+	if (node->features & SONDE_FEAT_CHASE &&
+	    (is_admin || file_ns_capable(file, &init_user_ns, CAP_PERFMON)))
+		rights |= SONDE_RIGHT_EVENTS;
 	return rights;
+}
+
+/* What was made before something failed is there to be freed by the caller. */
+static int make_file_state(struct sonde_file *sf)
+{
+	if (sf->node->features & SONDE_FEAT_ALLOC) {
+		sf->pool = sonde_pool_create();
+		if (!sf->pool)
+			return -ENOMEM;
+	}
+	if (sf->rights & SONDE_RIGHT_PREFETCH) {
+		sf->wishes = sonde_wishes_create();
+		if (!sf->wishes)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_file(struct sonde_file *sf)
+{
+	sonde_wishes_destroy(sf->wishes);
+	sonde_pool_destroy(sf->pool);
+	kfree(sf);
 }
 
 static int sonde_open(struct inode *inode, struct file *file)
@@ -113,19 +149,25 @@ static int sonde_open(struct inode *inode, struct file *file)
 	const struct sonde_node *node = container_of(file->private_data,
 						     struct sonde_node, misc);
 	struct sonde_file *sf;
+	int ret;
 
 	sf = kzalloc(sizeof(*sf), GFP_KERNEL_ACCOUNT);
 	if (!sf)
 		return -ENOMEM;
 	sf->node = node;
 	sf->rights = opener_rights(file, node);
+	ret = make_file_state(sf);
+	if (ret) {
+		free_file(sf);
+		return ret;
+	}
 	file->private_data = sf;
 	return nonseekable_open(inode, file);
 }
 
 static int sonde_release(struct inode *inode, struct file *file)
 {
-	kfree(file->private_data);
+	free_file(file->private_data);
 	return 0;
 }
 
@@ -155,19 +197,39 @@ static struct sonde_node sonde_nodes[] = {
 			.fops = &sonde_fops,
 			.mode = 0660,
 		},
-		.features = SONDE_FEAT_FRAMES,
+		.features = SONDE_FEAT_FRAMES | SONDE_FEAT_ALLOC |
+			    SONDE_FEAT_CHASE | SONDE_FEAT_CLOCK |
+			    SONDE_FEAT_PREFETCH,
 		.ioctls = probe_ioctls,
 		.nioctls = ARRAY_SIZE(probe_ioctls),
 	},
 };
 
+static int __init check_params(void)
+{
+	int ret = sonde_frames_check_params();
+
+	if (!ret)
+		ret = sonde_pages_check_params();
+	return ret ?: sonde_slice_check_params();
+}
+
 static int __init sonde_init(void)
 {
 	int i, ret;
 
-	ret = sonde_frames_check_params();
+	ret = check_params();
 	if (ret)
 		return ret;
+	ret = sonde_pools_init();
+	if (ret)
+		return ret;
+	ret = sonde_disturbance_init();
+	if (ret)
+		goto exit_pools;
+	ret = sonde_prefetch_init();
+	if (ret)
+		goto exit_disturbance;
 	for (i = 0; i < ARRAY_SIZE(sonde_nodes); i++) {
 		ret = misc_register(&sonde_nodes[i].misc);
 		if (ret)
@@ -178,6 +240,11 @@ static int __init sonde_init(void)
 deregister:
 	while (i--)
 		misc_deregister(&sonde_nodes[i].misc);
+	sonde_prefetch_exit();
+exit_disturbance:
+	sonde_disturbance_exit();
+exit_pools:
+	sonde_pools_exit();
 	return ret;
 }
 module_init(sonde_init);
@@ -188,6 +255,9 @@ static void __exit sonde_exit(void)
 
 	while (i--)
 		misc_deregister(&sonde_nodes[i].misc);
+	sonde_prefetch_exit();
+	sonde_disturbance_exit();
+	sonde_pools_exit();
 }
 module_exit(sonde_exit);
 

@@ -7,12 +7,19 @@
 #define SONDE_KMOD_SONDE_H
 
 #include <linux/miscdevice.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/sonde.h>
 
 #include "compat.h"
 
+struct cred;
+struct file;
+struct page;
+struct sonde_colouring;
 struct sonde_ioctl;
+struct sonde_pool;
+struct sonde_wishes;
 
 /**
  * struct sonde_node - one of the two devices
@@ -32,10 +39,14 @@ struct sonde_node {
  * struct sonde_file - an open file; everything an opener owns hangs off it
  * @node: the device that was opened
  * @rights: SONDE_RIGHT_*, decided at open, constant afterwards
+ * @pool: pages by colour, where the device gives memory; else NULL
+ * @wishes: prefetchers that are to be off, with SONDE_RIGHT_PREFETCH; else NULL
  */
 struct sonde_file {
 	const struct sonde_node *node;
 	u64 rights;
+	struct sonde_pool *pool;
+	struct sonde_wishes *wishes;
 };
 
 /**
@@ -55,6 +66,10 @@ struct sonde_ioctl {
  */
 #define SONDE_INFO_SIZE_VER0	80
 #define SONDE_FRAMES_SIZE_VER0	40
+#define SONDE_ALLOC_SIZE_VER0	80
+#define SONDE_CHASE_SIZE_VER0	40
+#define SONDE_CLOCK_SIZE_VER0	64
+#define SONDE_PREFETCH_SIZE_VER0 24
 
 int sonde_arg_get(void *arg, size_t ksize, size_t min_size,
 		  const void __user *uarg, size_t usize);
@@ -93,5 +108,128 @@ struct sonde_walk {
 };
 
 void sonde_walk_range(const struct sonde_walk *walk);
+
+/* pages.c */
+
+/**
+ * struct sonde_request - pages that are asked for, and what came of it
+ * @pages: @npages entries, NULL where there is no page yet
+ * @npages: how many
+ * @node: on this node, or NUMA_NO_NODE
+ * @colouring: what colours are and which are wanted; NULL: any will do
+ * @partial: other colours and shorter runs will do
+ * @is_last: also if what is wanted is lacking for want of memory
+ * @off_colour: out: pages that have not the colour of their place
+ * @drawn: out: pages taken from the kernel
+ */
+struct sonde_request {
+	struct page **pages;
+	unsigned long npages;
+	int node;
+	const struct sonde_colouring *colouring;
+	bool partial;
+	bool is_last;
+	unsigned long off_colour;
+	unsigned long drawn;
+};
+
+extern unsigned long sonde_memory_pages;
+
+int sonde_pages_check_params(void);
+int sonde_block_alloc(int node, unsigned int order, struct page **block);
+void sonde_page_free(struct page *page);
+void sonde_pages_free(struct page **pages, unsigned long n);
+int sonde_pages_alloc(struct sonde_request *rq);
+
+/* contiguous.c */
+int sonde_contiguous_alloc(struct sonde_request *rq);
+
+/* colouring.c */
+
+/**
+ * struct sonde_colouring - what colours are, and which are wanted
+ * @bits: a colour has that many
+ * @masks: bit i of a colour is the parity of the frame and mask i; others 0
+ * @is_low_bits: a colour is the low @bits bits of a frame
+ * @order: an aligned block of 2^@order frames has as many colours as any block
+ * @far_bits: 2^@far_bits such blocks are needed for all: only frames that are far
+ *	from each other differ in so many bits of a colour
+ * @nwanted: how many are wanted, at least one
+ * @wanted: which, ascending
+ */
+struct sonde_colouring {
+	unsigned int bits;
+	u64 masks[SONDE_ALLOC_MASKS];
+	bool is_low_bits;
+	unsigned int order;
+	unsigned int far_bits;
+	unsigned int nwanted;
+	u16 *wanted;
+};
+
+int sonde_colouring_get(struct sonde_colouring *c, const struct sonde_alloc *args,
+			bool may_see_frames);
+void sonde_colouring_put(struct sonde_colouring *c);
+unsigned int sonde_colour_of(const struct sonde_colouring *c,
+			     unsigned long frame);
+
+/* pool.c */
+int sonde_pools_init(void);
+void sonde_pools_exit(void);
+struct sonde_pool *sonde_pool_create(void);
+void sonde_pool_destroy(struct sonde_pool *pool);
+int sonde_pools_empty(void);
+
+/* search.c */
+int sonde_pool_take(struct sonde_pool *pool, struct sonde_request *rq);
+
+/* memory.c */
+
+/**
+ * struct sonde_memory - memory that SONDE_IOC_ALLOC gave; lives with its file
+ * @pages: zeroed when they were handed out; constant, so is all but @lock
+ * @npages: how many
+ * @flags: SONDE_ALLOC_*; only where there is SONDE_ALLOC_PRIVATE the module may
+ *	trust what is in the pages: elsewhere user space can change it at any time
+ * @runs: runs of pages whose frames follow each other
+ * @longest: pages of the longest run
+ * @off_colour: pages that have not the colour of their place
+ * @charged: whose RLIMIT_MEMLOCK is charged, NULL if nobody's
+ * @lock: for who needs the content of the pages for itself; protects what follows
+ * @is_linked: each place holds the address of a place, see measure.c
+ * @at: where the last chase ended, NULL if there is no cycle to go on along
+ */
+struct sonde_memory {
+	struct page **pages;
+	unsigned long npages;
+	u32 flags;
+	unsigned long runs;
+	unsigned long longest;
+	unsigned long off_colour;
+	const struct cred *charged;
+	struct mutex lock;
+	bool is_linked;
+	void *at;
+};
+
+struct sonde_memory *sonde_memory_get(int fd, struct file **file);
+int sonde_ioc_alloc(const struct sonde_file *sf, void __user *uarg,
+		    size_t usize);
+
+/* measure.c */
+int sonde_ioc_chase(const struct sonde_file *sf, void __user *uarg,
+		    size_t usize);
+
+/* clock.c */
+int sonde_ioc_clock(const struct sonde_file *sf, void __user *uarg,
+		    size_t usize);
+
+/* prefetch.c */
+int sonde_prefetch_init(void);
+void sonde_prefetch_exit(void);
+struct sonde_wishes *sonde_wishes_create(void);
+void sonde_wishes_destroy(struct sonde_wishes *wishes);
+int sonde_ioc_prefetch(const struct sonde_file *sf, void __user *uarg,
+		       size_t usize);
 
 #endif

@@ -47,6 +47,81 @@ TRACE_EVENT(sonde_frames,
 		  __entry->done, __entry->ret)
 );
 
+TRACE_EVENT(sonde_alloc,
+	TP_PROTO(u64 npages, u32 flags, int node, u64 drawn, int ret),
+	TP_ARGS(npages, flags, node, drawn, ret),
+	TP_STRUCT__entry(
+		__field(u64, npages)
+		__field(u64, drawn)
+		__field(u32, flags)
+		__field(int, node)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->npages = npages;
+		__entry->drawn = drawn;
+		__entry->flags = flags;
+		__entry->node = node;
+		__entry->ret = ret;
+	),
+	TP_printk("npages=%llu flags=%#x node=%d drawn=%llu ret=%d",
+		  __entry->npages, __entry->flags, __entry->node,
+		  __entry->drawn, __entry->ret)
+);
+
+TRACE_EVENT(sonde_chase,
+	TP_PROTO(u32 nlanes, u64 npages, int ret),
+	TP_ARGS(nlanes, npages, ret),
+	TP_STRUCT__entry(
+		__field(u64, npages)
+		__field(u32, nlanes)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->npages = npages;
+		__entry->nlanes = nlanes;
+		__entry->ret = ret;
+	),
+	TP_printk("nlanes=%u npages=%llu ret=%d", __entry->nlanes,
+		  __entry->npages, __entry->ret)
+);
+
+TRACE_EVENT(sonde_clock,
+	TP_PROTO(u32 ncpus, u32 done, int ret),
+	TP_ARGS(ncpus, done, ret),
+	TP_STRUCT__entry(
+		__field(u32, ncpus)
+		__field(u32, done)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->ncpus = ncpus;
+		__entry->done = done;
+		__entry->ret = ret;
+	),
+	TP_printk("ncpus=%u done=%u ret=%d", __entry->ncpus, __entry->done,
+		  __entry->ret)
+);
+
+TRACE_EVENT(sonde_prefetch,
+	TP_PROTO(u32 cpu, u32 flags, u32 off, int ret),
+	TP_ARGS(cpu, flags, off, ret),
+	TP_STRUCT__entry(
+		__field(u32, cpu)
+		__field(u32, flags)
+		__field(u32, off)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->cpu = cpu;
+		__entry->flags = flags;
+		__entry->off = off;
+		__entry->ret = ret;
+	),
+	TP_printk("cpu=%u flags=%#x off=%#x ret=%d", __entry->cpu,
+		  __entry->flags, __entry->off, __entry->ret)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

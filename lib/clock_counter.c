@@ -2,14 +2,7 @@
 /*
  * clock_counter - the counter of this processor, and whether it is a clock
  *
- * x86: LFENCE; RDTSC; LFENCE. The first fence lets no read happen before the
- * loads ahead of it have their values (Intel SDM 4.3 "RDTSC"; AMD APM 3: on AMD
- * it is so because Linux makes LFENCE dispatch-serialising). The second holds
- * back what follows. RDTSCP would stand for the first fence only. Stores are
- * not waited for by either.
- *
- * arm64: ISB alone orders the read against instructions but not against loads
- * under way, so DSB ISHLD comes first.
+ * How it is read, and what is fenced there, is in core.h.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -19,6 +12,7 @@
 #include <cpuid.h>
 #endif
 
+#include "../kmod/core.h"
 #include "clock.h"
 
 #define AVAILABLE_PATH "/sys/devices/system/clocksource/clocksource0/available_clocksource"
@@ -132,10 +126,7 @@ void clock_gather_facts(struct clock_facts *facts)
 
 uint64_t clock_read_counter(void)
 {
-	uint32_t low, high;
-
-	__asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
+	return core_ticks();
 }
 
 #elif defined(__aarch64__)
@@ -155,11 +146,7 @@ void clock_gather_facts(struct clock_facts *facts)
 
 uint64_t clock_read_counter(void)
 {
-	uint64_t ticks;
-
-	__asm__ volatile("dsb ishld\n\tisb\n\tmrs %0, cntvct_el0\n\tisb"
-			 : "=r"(ticks) : : "memory");
-	return ticks;
+	return core_ticks();
 }
 
 #else

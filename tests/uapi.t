@@ -71,14 +71,102 @@ AT(sonde_frames, addr, 8);
 AT(sonde_frames, npages, 16);
 AT(sonde_frames, entries, 24);
 AT(sonde_frames, done, 32);
+SIZE(sonde_alloc, 80);
+AT(sonde_alloc, size, 0);
+AT(sonde_alloc, flags, 4);
+AT(sonde_alloc, npages, 8);
+AT(sonde_alloc, node, 16);
+AT(sonde_alloc, nmasks, 20);
+AT(sonde_alloc, masks, 24);
+AT(sonde_alloc, colours, 32);
+AT(sonde_alloc, off_colour, 40);
+AT(sonde_alloc, runs, 48);
+AT(sonde_alloc, longest, 56);
+AT(sonde_alloc, drawn, 64);
+AT(sonde_alloc, fd, 72);
+AT(sonde_alloc, reserved, 76);
+SIZE(sonde_window, 32);
+AT(sonde_window, begin, 0);
+AT(sonde_window, ticks, 8);
+AT(sonde_window, chain, 16);
+AT(sonde_window, reads, 24);
+AT(sonde_window, flags, 28);
+SIZE(sonde_event, 16);
+AT(sonde_event, type, 0);
+AT(sonde_event, error, 4);
+AT(sonde_event, config, 8);
+SIZE(sonde_lane, 72);
+AT(sonde_lane, cpu, 0);
+AT(sonde_lane, steps, 4);
+AT(sonde_lane, places, 8);
+AT(sonde_lane, nplaces, 16);
+AT(sonde_lane, skip, 24);
+AT(sonde_lane, windows, 32);
+AT(sonde_lane, counts, 40);
+AT(sonde_lane, nwindows, 48);
+AT(sonde_lane, done, 52);
+AT(sonde_lane, slices, 56);
+AT(sonde_lane, disturbed, 60);
+AT(sonde_lane, longest, 64);
+SIZE(sonde_chase, 40);
+AT(sonde_chase, size, 0);
+AT(sonde_chase, flags, 4);
+AT(sonde_chase, memory, 8);
+AT(sonde_chase, nlanes, 12);
+AT(sonde_chase, lanes, 16);
+AT(sonde_chase, events, 24);
+AT(sonde_chase, nevents, 32);
+AT(sonde_chase, slice_us, 36);
+SIZE(sonde_clock_cpu, 40);
+AT(sonde_clock_cpu, cpu, 0);
+AT(sonde_clock_cpu, rounds, 4);
+AT(sonde_clock_cpu, offset, 8);
+AT(sonde_clock_cpu, error, 16);
+AT(sonde_clock_cpu, drift, 24);
+AT(sonde_clock_cpu, drift_error, 32);
+SIZE(sonde_clocks, 64);
+AT(sonde_clocks, size, 0);
+AT(sonde_clocks, flags, 4);
+AT(sonde_clocks, counter, 8);
+AT(sonde_clocks, reference, 12);
+AT(sonde_clocks, hz, 16);
+AT(sonde_clocks, cpuid_hz, 24);
+AT(sonde_clocks, cost, 32);
+AT(sonde_clocks, step, 40);
+AT(sonde_clocks, cpus, 48);
+AT(sonde_clocks, ncpus, 56);
+AT(sonde_clocks, done, 60);
+SIZE(sonde_prefetch, 24);
+AT(sonde_prefetch, size, 0);
+AT(sonde_prefetch, flags, 4);
+AT(sonde_prefetch, cpu, 8);
+AT(sonde_prefetch, off, 12);
+AT(sonde_prefetch, known, 16);
+AT(sonde_prefetch, reserved, 20);
 /* As numbers, so that nobody changes the ABI by changing a name. */
 _Static_assert(SONDE_IOC_INFO == 0xc050d500, "INFO has another number");
 _Static_assert(SONDE_IOC_FRAMES == 0xc028d501, "FRAMES has another number");
+_Static_assert(SONDE_IOC_ALLOC == 0xc050d502, "ALLOC has another number");
+_Static_assert(SONDE_IOC_CHASE == 0xc028d503, "CHASE has another number");
+_Static_assert(SONDE_IOC_CLOCK == 0xc040d504, "CLOCK has another number");
+_Static_assert(SONDE_IOC_PREFETCH == 0xc018d505, "PREFETCH has another number");
+_Static_assert(_IOC_SIZE(SONDE_IOC_CHASE) == sizeof(struct sonde_chase), "");
+_Static_assert(_IOC_SIZE(SONDE_IOC_CLOCK) == sizeof(struct sonde_clocks), "");
+_Static_assert(_IOC_SIZE(SONDE_IOC_PREFETCH) == sizeof(struct sonde_prefetch), "");
+_Static_assert(_IOC_SIZE(SONDE_IOC_ALLOC) == sizeof(struct sonde_alloc), "");
 _Static_assert(_IOC_SIZE(SONDE_IOC_INFO) == sizeof(struct sonde_info), "");
 _Static_assert(_IOC_SIZE(SONDE_IOC_FRAMES) == sizeof(struct sonde_frames), "");
 struct sonde_info info;
 struct sonde_frame frame;
 struct sonde_frames frames;
+struct sonde_alloc alloc;
+struct sonde_window window;
+struct sonde_event event;
+struct sonde_lane lane;
+struct sonde_chase chase;
+struct sonde_clock_cpu clock_cpu;
+struct sonde_clocks clocks;
+struct sonde_prefetch prefetch;
 END
 cp "$tmp/layout.h" "$tmp/layout.c"
 cp "$tmp/layout.h" "$tmp/layout.cc"
@@ -116,7 +204,8 @@ fi
 
 if command -v pahole >/dev/null; then
 	gcc -g -std=gnu11 -I "$top/include/uapi" -c -o "$tmp/layout.o" "$tmp/layout.c"
-	pahole -C sonde_info,sonde_frame,sonde_frames "$tmp/layout.o" >"$tmp/log"
+	pahole -C "sonde_info,sonde_frame,sonde_frames,sonde_alloc,sonde_window,sonde_event,sonde_lane,sonde_chase,sonde_clock_cpu,sonde_clocks,sonde_prefetch" \
+		"$tmp/layout.o" >"$tmp/log"
 	result "$(grep -cE 'XXX|hole|padding:' "$tmp/log" || :)" 'pahole sees no holes'
 else
 	skip 'pahole sees no holes' 'no pahole'

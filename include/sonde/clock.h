@@ -10,6 +10,7 @@
 #ifndef SONDE_CLOCK_H
 #define SONDE_CLOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -84,6 +85,65 @@ uint64_t sonde_clock_now(const struct sonde_clock *clk);
 
 /** sonde_clock_ns() - ticks as nanoseconds. Since: 0.1 */
 double sonde_clock_ns(const struct sonde_clock *clk, double ticks);
+
+/**
+ * struct sonde_clock_offset - the counter of one CPU against the reference's
+ * @cpu: which
+ * @offset_ticks: its counter minus the reference's
+ * @error_ticks: what @offset_ticks may be wrong by, at most
+ * @drift_ppb: ticks it gains in 10^9 ticks
+ * @drift_error_ppb: what @drift_ppb may be wrong by, at most
+ */
+struct sonde_clock_offset {
+	unsigned int cpu;
+	double offset_ticks, error_ticks;
+	double drift_ppb, drift_error_ppb;
+};
+
+/**
+ * struct sonde_clock_kernel - the processor's counter, seen from the kernel
+ * @hz: the kernel's rate, 0 if it has none
+ * @is_told: that was told by processor or hypervisor, not calibrated
+ * @claimed_hz: what CPUID says, 0 if nothing
+ * @is_invariant: constant in rate, running in deep sleep
+ * @is_stable: the kernel has found nothing wrong with it
+ * @overhead_ticks: median of a serialised read, interrupts off
+ * @step_ticks: the counter's step
+ * @reference: the CPU that the others were compared with
+ * @offsets: @noffsets other CPUs
+ * @noffsets: how many
+ */
+struct sonde_clock_kernel {
+	double hz;
+	int is_told;
+	double claimed_hz;
+	int is_invariant, is_stable;
+	double overhead_ticks;
+	uint64_t step_ticks;
+	unsigned int reference;
+	struct sonde_clock_offset *offsets;
+	size_t noffsets;
+};
+
+/**
+ * sonde_clock_ask_kernel() - have the module look at the counter
+ * @out: where the answer goes, to be freed with sonde_clock_kernel_free();
+ *       untouched on failure
+ *
+ * Compares the CPUs that the thread may run on with the first of them, by messages
+ * there and back with interrupts off (SONDE_IOC_CLOCK in sonde(4)); takes some
+ * tenths of a second. Two CPUs that could not be had at the same time end the
+ * comparison: then @noffsets is less than the number of the others.
+ *
+ * Return: 0, what sonde_device_open() says where there is no module, -EOPNOTSUPP
+ * (the module is older and does not look at clocks), -ENOMEM.
+ *
+ * Since: 0.1
+ */
+int sonde_clock_ask_kernel(struct sonde_clock_kernel **out);
+
+/** sonde_clock_kernel_free() - free; @kernel may be NULL. Since: 0.1 */
+void sonde_clock_kernel_free(struct sonde_clock_kernel *kernel);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  * than it says, leaves nothing open, and the next call works. Runs on a kernel
  * with CONFIG_FAILSLAB; elsewhere the file skips.
  */
-#include "nodes.h"
+#include "alloc.h"
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 #define DEBUGFS		"/sys/kernel/debug/"
@@ -147,6 +147,171 @@ static void info_allocates_nothing(void)
 	check_int(info.abi, SONDE_ABI);
 }
 
+/*
+ * Returns whether something failed; counts ENOMEM. What the kernel lacks for a
+ * block or for the pool's reserve the call may do without.
+ */
+static bool alloc_with_fault(unsigned int nth, struct request *rq,
+			     unsigned int *nomem)
+{
+	unsigned long before = pages_held();
+	int probe = open_node(PROBE_NODE), ret;
+	bool failed;
+
+	rq->args.fd = -1;
+	arm(nth);
+	ret = alloc(probe, rq);
+	failed = disarm();
+	if (!failed)
+		check_int(ret, 0);
+	check_msg(!ret || ret == -ENOMEM || ret == -EFAULT || ret == -ENOSPC ||
+		  ret == -ENFILE, "result %d", ret);
+	*nomem += ret == -ENOMEM;
+	if (!ret) {
+		check(pages_held() >= before + rq->args.npages);
+		close(rq->args.fd);
+	} else {
+		check_int(rq->args.fd, -1);
+	}
+	/* After EFAULT the pool may have kept something, but not for longer. */
+	close(probe);
+	check_int(pages_held(), before);
+	return failed;
+}
+
+static void a_failing_alloc_leaves_nothing(void)
+{
+	static struct request rqs[4];
+	unsigned int nth, nomem;
+	size_t i;
+
+	ask_colours(&rqs[0], 40, 4);
+	want_some(&rqs[0], 3);
+	ask_colours(&rqs[1], 40, 4);
+	want_some(&rqs[1], 3);
+	rqs[1].args.flags = SONDE_ALLOC_PARTIAL;
+	ask_pages(&rqs[2], 40, 0);
+	ask_pages(&rqs[3], 40, SONDE_ALLOC_CONTIGUOUS | SONDE_ALLOC_PARTIAL);
+	open_fail_nth();
+	for (i = 0; i < ARRAY_SIZE(rqs); i++) {
+		nomem = 0;
+		for (nth = 1; alloc_with_fault(nth, &rqs[i], &nomem); nth++)
+			check(nth < MOST_FAULTS);
+		printf("# request %zu: %u faults, %u ENOMEM\n", i, nth - 1, nomem);
+		check(nomem >= 2);	/* the object and the array */
+	}
+}
+
+/* A page of the page tables may be lacking in the middle of the mapping. */
+static void a_failing_mmap_leaves_nothing(void)
+{
+	unsigned int nth, nomem = 0;
+	static struct request rq;
+	int probe = open_node(PROBE_NODE);
+	unsigned long held;
+	bool failed = true;
+	void *p;
+
+	ask_pages(&rq, 1500, 0);
+	check_int(alloc(probe, &rq), 0);
+	held = pages_held();
+	open_fail_nth();
+	for (nth = 1; failed; nth++) {
+		check(nth < MOST_FAULTS);
+		arm(nth);
+		p = mmap(NULL, 1500 * SMALL_PAGE, PROT_READ, MAP_SHARED,
+			 rq.args.fd, 0);
+		failed = disarm();
+		nomem += p == MAP_FAILED;
+		check(failed || p != MAP_FAILED);
+		if (p != MAP_FAILED)
+			check_int(munmap(p, 1500 * SMALL_PAGE), 0);
+		check_int(pages_held(), held);
+	}
+	check(nomem);
+	close(rq.args.fd);
+	check_int(pages_held(), held - 1500);
+}
+
+/* Returns whether something failed; counts ENOMEM. */
+static bool chase_with_fault(int fd, int memory, unsigned int nlanes,
+			     unsigned int nth, unsigned int *nomem)
+{
+	struct sonde_window w[2] = { { .reads = 77 }, { .reads = 77 } };
+	uint32_t places[2] = { 0, 4 };
+	struct sonde_lane lanes[2] = {
+		{ .cpu = 0, .steps = 16, .places = (uintptr_t)&places[0],
+		  .nplaces = 1, .windows = (uintptr_t)&w[0], .nwindows = 1 },
+		{ .cpu = 1, .steps = 16, .places = (uintptr_t)&places[1],
+		  .nplaces = 1, .windows = (uintptr_t)&w[1], .nwindows = 1 },
+	};
+	struct sonde_chase args = {
+		.size = sizeof(args), .memory = memory, .nlanes = nlanes,
+		.lanes = (uintptr_t)lanes,
+	};
+	bool failed;
+	int ret;
+
+	arm(nth);
+	ret = do_ioctl(fd, SONDE_IOC_CHASE, &args);
+	failed = disarm();
+	if (!failed)
+		check(!ret || ret == -EAGAIN);
+	check_msg(!ret || ret == -ENOMEM || ret == -EFAULT || ret == -EAGAIN,
+		  "result %d", ret);
+	*nomem += ret == -ENOMEM;
+	if (!ret)
+		check(w[0].reads == 1 && lanes[0].done == 1);
+	if (ret == -ENOMEM)
+		check(w[0].reads == 77 && !lanes[0].done);
+	return failed;
+}
+
+static void a_failing_chase_leaves_the_memory_usable(void)
+{
+	struct sonde_alloc memory = {
+		.size = sizeof(memory), .flags = SONDE_ALLOC_PRIVATE,
+		.npages = 4, .node = -1,
+	};
+	int fd = open_node(PROBE_NODE);
+	unsigned int nth, nomem, nlanes;
+
+	check_int(do_ioctl(fd, SONDE_IOC_ALLOC, &memory), 0);
+	open_fail_nth();
+	for (nlanes = 1; nlanes <= 2; nlanes++) {
+		nomem = 0;
+		for (nth = 1; chase_with_fault(fd, memory.fd, nlanes, nth, &nomem); nth++)
+			check(nth < MOST_FAULTS);
+		printf("# %u lanes: %u of %u failed with ENOMEM\n", nlanes, nomem, nth);
+		check(nomem >= 4);	/* lanes, walkers, places, windows */
+	}
+}
+
+static void a_failing_comparison_of_clocks_writes_nothing(void)
+{
+	struct sonde_clock_cpu cpu = { .cpu = 1 };
+	int fd = open_node(PROBE_NODE), ret;
+	unsigned int nth, nomem = 0;
+	bool failed = true;
+
+	open_fail_nth();
+	for (nth = 1; failed && nth < MOST_FAULTS; nth++) {
+		struct sonde_clocks args = {
+			.size = sizeof(args), .cpus = (uintptr_t)&cpu, .ncpus = 1,
+		};
+
+		arm(nth);
+		ret = do_ioctl(fd, SONDE_IOC_CLOCK, &args);
+		failed = disarm();
+		check_msg(!ret || ret == -ENOMEM || ret == -EFAULT || ret == -EAGAIN,
+			  "result %d", ret);
+		nomem += ret == -ENOMEM;
+		check(ret != -ENOMEM || (!args.done && !args.hz));
+	}
+	check(!failed);
+	check(nomem >= 3);	/* CPUs, watchings, the duel */
+}
+
 /* Not in the log: a fault that was injected; also where the call may sleep. */
 static bool set_up_faults(void)
 {
@@ -161,6 +326,10 @@ static const struct tap_test tests[] = {
 	TAP_TEST(a_failing_open_leaves_nothing),
 	TAP_TEST(failing_frames_write_what_they_say),
 	TAP_TEST(info_allocates_nothing),
+	TAP_TEST(a_failing_chase_leaves_the_memory_usable),
+	TAP_TEST(a_failing_comparison_of_clocks_writes_nothing),
+	TAP_TEST(a_failing_alloc_leaves_nothing),
+	TAP_TEST(a_failing_mmap_leaves_nothing),
 };
 
 int main(void)

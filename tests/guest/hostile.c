@@ -9,7 +9,8 @@
  * content of the struct, place of the answer), so each has an answer that
  * it must get, or two where another thread interferes. Files, structs and
  * answers come in two sorts: private to the calling thread, where everything
- * must be exact, and shared.
+ * must be exact, and shared. Memory that a call gives is mapped, must be zero,
+ * and lies in the arena too.
  *
  * hostile [--seconds N] [--seed N]; SONDE_HOSTILE_SECONDS is another way.
  */
@@ -29,6 +30,9 @@
 #define HUGE		(2UL << 20)
 #define SHARED_FDS	8
 #define ENTRIES		2048
+#define MEMORY		64		/* pages of a worker's memory */
+#define MOST_MEMORY	96		/* pages that a call asks for */
+#define MODELLED	3		/* commands that are called, from 0 on */
 #define GUARD		4		/* entries behind an answer */
 #define STRUCT_MAX	16384		/* _IOC_SIZE() is less */
 #define DEFAULT_SECONDS	60
@@ -44,7 +48,7 @@
 /* What came of all calls; shared by all processes. */
 static struct tally {
 	_Atomic unsigned long calls, ok, efault, einval, e2big, enotty, ebadf;
-	_Atomic unsigned long partial;
+	_Atomic unsigned long partial, memories, lacks, eperm;
 	_Atomic int failed;
 	char why[400];
 } *tally;
@@ -52,8 +56,9 @@ static struct tally {
 /* One process. */
 static struct worker {
 	char *arena;
-	int zero, shm, hugetlb;
+	int zero, shm, hugetlb, memory;
 	uint64_t max_pages, end;	/* of the module, of the address space */
+	uint64_t memory_pages, colour_bits;
 	bool sees_frames;
 	int shared_fd[SHARED_FDS];
 } w;
@@ -95,6 +100,8 @@ struct caller {
 	char *unmapped;
 	struct sonde_frame *entries;	/* ENTRIES + GUARD of our own */
 	struct sonde_frame *read_only;
+	uint64_t masks[SONDE_ALLOC_MASKS + 4];
+	uint64_t colours[64];
 };
 
 struct call {
@@ -107,9 +114,16 @@ struct call {
 	union {
 		struct sonde_info info;
 		struct sonde_frames frames;
+		struct sonde_alloc alloc;
 		unsigned char bytes[STRUCT_MAX];
 	} before;
 	int want[2];			/* 0 or -errno: either */
+};
+
+/* By number: the struct's size now, and when it was first published. */
+static const size_t sizes[MODELLED] = {
+	sizeof(struct sonde_info), sizeof(struct sonde_frames),
+	sizeof(struct sonde_alloc),
 };
 
 __attribute__((format(printf, 2, 3), noreturn))
@@ -138,21 +152,24 @@ static unsigned int random_command(struct rng *r, uint32_t *usize, bool *known,
 				   bool probe)
 {
 	unsigned int dir = _IOC_READ | _IOC_WRITE, type = SONDE_IOC_MAGIC;
-	unsigned int nr = below(r, 2);
-	uint32_t size = nr ? sizeof(struct sonde_frames) :
-			     sizeof(struct sonde_info);
+	unsigned int nr = below(r, MODELLED);
+	uint32_t size = sizes[nr];
 
 	switch (below(r, 12)) {
 	case 0: dir = below(r, 4); break;
 	case 1: type = below(r, 256); break;
-	case 2: nr = below(r, 256); break;
+	case 2:
+		nr = below(r, 256);
+		if (nr >= MODELLED && nr < COMMANDS)
+			nr += COMMANDS;
+		break;
 	case 3: size = below(r, 1 << _IOC_SIZEBITS); break;
 	case 4: size += 8 * below(r, 16); break;
 	case 5: size = below(r, size + 1); break;
 	}
 	*usize = size;
 	*known = dir == (_IOC_READ | _IOC_WRITE) && type == SONDE_IOC_MAGIC &&
-		 nr < (probe ? 2U : 1U);
+		 nr < (probe ? MODELLED : 1U);
 	return _IOC(dir, type, nr, size);
 }
 
@@ -207,15 +224,76 @@ static uint64_t random_answer(struct caller *me, struct call *c, uint64_t n)
 	}
 }
 
+/* Mostly bits that anybody may use; seldom dependent, seldom high. */
+static void random_masks(struct caller *me, unsigned int n)
+{
+	struct rng *r = &me->rng;
+	unsigned int i, first = below(r, w.colour_bits);
+
+	for (i = 0; i < ARRAY_SIZE(me->masks); i++) {
+		me->masks[i] = 1ULL << (first + i) % w.colour_bits;
+		if (one_in(r, 8))
+			me->masks[i] |= draw(r) & ((1 << w.colour_bits) - 1);
+	}
+	if (n && one_in(r, 5))
+		me->masks[below(r, n)] = draw(r) >> below(r, 64);
+}
+
+static uint64_t random_array(struct caller *me, const void *array)
+{
+	switch (below(&me->rng, 16)) {
+	case 0: return 0;
+	case 1: return (uintptr_t)me->unmapped;
+	case 2: return draw(&me->rng) | 1ULL << 63;
+	default: return (uintptr_t)array;
+	}
+}
+
+static void random_alloc(struct caller *me, struct sonde_alloc *a)
+{
+	struct rng *r = &me->rng;
+	unsigned int bits;
+
+	a->flags = one_in(r, 12) ? draw(r) : below(r, 8);
+	a->npages = one_in(r, 8) ? random_count(r) : 1 + below(r, MOST_MEMORY);
+	if (a->npages > MOST_MEMORY && a->npages <= w.memory_pages)
+		a->npages = MOST_MEMORY;
+	a->node = one_in(r, 12) ? (int)draw(r) : (int)below(r, 2) - 1;
+	a->reserved = one_in(r, 24) ? draw(r) : 0;
+	a->fd = draw(r);
+	if (a->flags & SONDE_ALLOC_CONTIGUOUS ? !one_in(r, 8) : one_in(r, 4))
+		return;		/* without colours */
+	a->nmasks = one_in(r, 12) ? below(r, SONDE_ALLOC_MASKS + 4) :
+				    1 + below(r, 4);
+	random_masks(me, a->nmasks);
+	a->masks = a->nmasks || one_in(r, 8) ? random_array(me, me->masks) : 0;
+	bits = a->nmasks ? a->nmasks : w.colour_bits;
+	/* Not longer than it takes somebody to be killed with patience. */
+	if (a->npages <= w.memory_pages && a->npages > 1024U >> (bits & 15))
+		a->npages = 1 + (1024U >> (bits & 15));
+	memset(me->colours, 0, sizeof(me->colours));
+	do {
+		uint64_t colour = below(r, one_in(r, 16) ? 4096 : 1ULL << (bits & 15));
+
+		me->colours[colour / 64 % ARRAY_SIZE(me->colours)] |=
+			1ULL << colour % 64;
+	} while (!one_in(r, 4));
+	a->colours = random_array(me, me->colours);
+}
+
 static void random_content(struct caller *me, struct call *c)
 {
 	struct rng *r = &me->rng;
 	struct sonde_frames *f = &c->before.frames;
-	size_t known = _IOC_NR(c->cmd) ? sizeof(*f) : sizeof(c->before.info);
+	unsigned int nr = _IOC_NR(c->cmd);
+	size_t known = sizes[nr < MODELLED ? nr : 1];
 	size_t i;
 
 	memset(&c->before, 0, sizeof(c->before));
-	if (_IOC_NR(c->cmd)) {
+	if (nr == 2) {
+		c->out = PLACES;
+		random_alloc(me, &c->before.alloc);
+	} else if (nr) {
 		f->addr = random_address(r);
 		f->npages = random_count(r);
 		f->entries = random_answer(me, c, f->npages);
@@ -249,11 +327,98 @@ static bool has_tail(const struct call *c, size_t known)
 	return false;
 }
 
+static bool is_readable(const struct caller *me, uint64_t addr)
+{
+	return addr == (uintptr_t)me->masks || addr == (uintptr_t)me->colours;
+}
+
+/* By brute force: no sum of some of them is 0. */
+static bool are_independent(const uint64_t *masks, unsigned int n)
+{
+	unsigned int some, i;
+
+	for (some = 1; some < 1U << n; some++) {
+		uint64_t sum = 0;
+
+		for (i = 0; i < n; i++)
+			if (some >> i & 1)
+				sum ^= masks[i];
+		if (!sum)
+			return false;
+	}
+	return true;
+}
+
+static int predict_masks(const struct caller *me, const struct sonde_alloc *a)
+{
+	unsigned int i;
+
+	if (!a->nmasks)
+		return a->masks ? -EINVAL : 0;
+	if (a->nmasks > SONDE_ALLOC_MASKS)
+		return -EINVAL;
+	if (!is_readable(me, a->masks))
+		return -EFAULT;
+	if (!are_independent(me->masks, a->nmasks))
+		return -EINVAL;
+	for (i = 0; i < a->nmasks; i++)
+		if (!w.sees_frames && me->masks[i] >> w.colour_bits)
+			return -EPERM;
+	return 0;
+}
+
+static int predict_colours(const struct caller *me, const struct sonde_alloc *a)
+{
+	const unsigned int n = 1U << (a->nmasks ? a->nmasks : w.colour_bits);
+	unsigned int colour;
+	bool any = false;
+
+	if (!is_readable(me, a->colours))
+		return -EFAULT;
+	for (colour = 0; colour < (n < 64 ? 64 : n); colour++) {
+		if (!(me->colours[colour / 64] >> colour % 64 & 1))
+			continue;
+		if (colour >= n)
+			return -EINVAL;
+		any = true;
+	}
+	return any ? 0 : -EINVAL;
+}
+
+static int predict_alloc(const struct caller *me, const struct sonde_alloc *a)
+{
+	int ret;
+
+	if (a->flags & ~7U || a->reserved || !a->npages || a->node < -1 ||
+	    a->node > 0)
+		return -EINVAL;
+	if (!a->colours && (a->masks || a->nmasks))
+		return -EINVAL;
+	if (a->colours && a->flags & SONDE_ALLOC_CONTIGUOUS)
+		return -EINVAL;
+	if (a->npages > w.memory_pages)
+		return -EDQUOT;
+	if (!a->colours)
+		return 0;
+	ret = predict_masks(me, a);
+	return ret ? ret : predict_colours(me, a);
+}
+
+/* What may be lacking where all is right: nobody can tell. */
+static bool is_lack(const struct call *c, int ret)
+{
+	return _IOC_NR(c->cmd) == 2 && c->want[0] != -EINVAL &&
+	       (ret == -ENOSPC || ret == -ENOMEM || ret == -ENOBUFS ||
+		ret == -EDQUOT || ret == -EMFILE);
+}
+
 /* The answer that a call must get if nobody interferes. */
-static int predict(const struct call *c, bool known)
+static int predict(const struct caller *me, const struct call *c, bool known)
 {
 	const struct sonde_frames *f = &c->before.frames;
-	size_t size = _IOC_NR(c->cmd) ? sizeof(*f) : sizeof(c->before.info);
+	unsigned int nr = _IOC_NR(c->cmd);
+	size_t size = sizes[nr < MODELLED ? nr : 1];
+	int ret;
 
 	if (!known)
 		return -ENOTTY;
@@ -265,7 +430,11 @@ static int predict(const struct call *c, bool known)
 		return -E2BIG;
 	if (f->size != c->usize)
 		return -EINVAL;
-	if (_IOC_NR(c->cmd)) {
+	if (nr == 2) {
+		ret = predict_alloc(me, &c->before.alloc);
+		if (ret)
+			return ret;
+	} else if (nr) {
 		if (!is_good_range(f))
 			return -EINVAL;
 		if (c->out == READ_ONLY || c->out == NOWHERE)
@@ -323,6 +492,9 @@ static void check_private_struct(const struct call *c, int ret)
 	const struct sonde_frames *then = &c->before.frames;
 	bool ran = _IOC_NR(c->cmd) == 1 && (!ret || ret == -EFAULT);
 
+	if (_IOC_NR(c->cmd) == 2 && !ret)
+		return;
+
 	if (ran && now->done > then->npages)
 		violated(c, "done is %llu", (unsigned long long)now->done);
 	if (ran && !ret && now->done != then->npages)
@@ -337,9 +509,43 @@ static void check_private_struct(const struct call *c, int ret)
 		violated(c, "the struct was changed, result %d", ret);
 }
 
+/*
+ * Maps what was given, checks it, closes it. Another thread may have closed the
+ * descriptor already, if it got the number of a file that this one closes.
+ */
+static void check_memory(const struct call *c)
+{
+	const struct sonde_alloc *a = c->arg;
+	uint64_t page = a->npages / 2;
+	char *p;
+
+	if (a->fd < 0 || a->runs > a->npages || a->longest > a->npages ||
+	    a->off_colour > a->npages || !a->runs || !a->longest)
+		violated(c, "the answer makes no sense: fd %d", a->fd);
+	if (a->off_colour && !(a->flags & SONDE_ALLOC_PARTIAL))
+		violated(c, "off-colour pages that were not allowed");
+	p = mmap(NULL, SMALL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd,
+		 page * SMALL_PAGE);
+	if (p != MAP_FAILED) {
+		if (a->flags & SONDE_ALLOC_PRIVATE)
+			violated(c, "private memory was mapped");
+		if (p[0] || memcmp(p, p + 1, SMALL_PAGE - 1))
+			violated(c, "the memory is not zero");
+		memset(p, 0xa5, SMALL_PAGE);
+		munmap(p, SMALL_PAGE);
+	}
+	close(a->fd);
+	tally->memories++;
+}
+
 static void check_answer(const struct caller *me, const struct call *c, int ret)
 {
 	bool asked_frames = _IOC_NR(c->cmd) == 1 && c->exact_fd;
+
+	if (is_lack(c, ret)) {
+		tally->lacks++;
+		return;
+	}
 
 	if (ret != c->want[0] && ret != c->want[1])
 		violated(c, "result %d, not %d or %d", ret, c->want[0],
@@ -365,6 +571,7 @@ static void count(int ret)
 	case -E2BIG: tally->e2big++; break;
 	case -ENOTTY: tally->enotty++; break;
 	case -EBADF: tally->ebadf++; break;
+	case -EPERM: tally->eperm++; break;
 	}
 }
 
@@ -407,8 +614,11 @@ static void choose_file(struct caller *me, struct call *c)
 }
 
 /* Whatever a shared file or struct makes of a call, it is one of these. */
-static bool is_documented(int ret)
+static bool is_documented(const struct call *c, int ret)
 {
+	if (_IOC_NR(c->cmd) == 2 && (ret == -EPERM || ret == -EDQUOT ||
+				     is_lack(c, ret)))
+		return true;
 	return !ret || ret == -EFAULT || ret == -EINVAL || ret == -E2BIG ||
 	       ret == -ENOTTY;
 }
@@ -422,9 +632,12 @@ static void call_once(struct caller *me)
 	choose_file(me, &c);
 	c.cmd = random_command(&me->rng, &c.usize, &known, c.probe);
 	c.where = below(&me->rng, 3) ? PRIVATE : below(&me->rng, PLACES);
+	/* Memory must be given back, by a descriptor that can be found. */
+	if (_IOC_NR(c.cmd) == 2 && c.where == SHARED)
+		c.where = PRIVATE;
 	random_content(me, &c);
 	place_struct(me, &c);
-	c.want[0] = c.want[1] = predict(&c, known);
+	c.want[0] = c.want[1] = predict(me, &c, known);
 	if (c.out == SHARED && !c.want[0])
 		c.want[1] = -EFAULT;
 	if (c.out == PRIVATE)
@@ -433,8 +646,10 @@ static void call_once(struct caller *me)
 
 	ret = do_ioctl(c.fd, c.cmd, c.arg);
 	count(ret);
+	if (_IOC_NR(c.cmd) == 2 && !ret && c.where == PRIVATE)
+		check_memory(&c);
 	if (c.where == SHARED || !c.exact_fd) {
-		if (!is_documented(ret) && (c.exact_fd || ret != -EBADF))
+		if (!is_documented(&c, ret) && (c.exact_fd || ret != -EBADF))
 			violated(&c, "undocumented result %d", ret);
 		/* What the struct holds cannot be told; what is not known can. */
 		if (c.exact_fd && !known && ret != -ENOTTY)
@@ -491,9 +706,14 @@ static void map_something(struct rng *r, char *p, size_t len)
 	const int prot = one_in(r, 8) ? PROT_NONE : PROT_READ | PROT_WRITE;
 	const off_t off = below(r, 8) * HUGE;
 
-	switch (below(r, 4)) {
+	switch (below(r, 5)) {
 	case 0:
 		mmap(p, len, prot, MAP_SHARED | MAP_FIXED, w.shm, off);
+		break;
+	case 2:
+		len = (1 + below(r, MEMORY)) * SMALL_PAGE;
+		mmap(p, len, prot, MAP_SHARED | MAP_FIXED, w.memory,
+		     below(r, MEMORY + 1) * SMALL_PAGE);
 		break;
 	case 1:
 		p -= (uintptr_t)p % HUGE;
@@ -614,6 +834,27 @@ static uint64_t find_end(int fd)
 	return (1UL << 47) - SMALL_PAGE;
 }
 
+static uint64_t parameter(const char *path)
+{
+	unsigned long value = 0;
+	FILE *f = fopen(path, "r");
+
+	check(f && fscanf(f, "%lu", &value) == 1);
+	fclose(f);
+	return value;
+}
+
+/* To be mapped in the arena; without it if the module may hold no more. */
+static int take_memory(int probe)
+{
+	struct sonde_alloc args = {
+		.size = sizeof(args), .npages = MEMORY, .node = -1, .fd = -1,
+	};
+
+	do_ioctl(probe, SONDE_IOC_ALLOC, &args);
+	return args.fd;
+}
+
 static void set_up_worker(bool root)
 {
 	struct sonde_info info = { .size = sizeof(info) };
@@ -626,8 +867,11 @@ static void set_up_worker(bool root)
 		w.shared_fd[i] = open_node(i % 4 ? PROBE_NODE : MAIN_NODE);
 	check_int(do_ioctl(w.shared_fd[1], SONDE_IOC_INFO, &info), 0);
 	w.max_pages = info.max_pages;
+	w.colour_bits = info.colour_bits;
+	w.memory_pages = parameter("/sys/module/sonde/parameters/memory_pages");
+	w.memory = take_memory(w.shared_fd[1]);
 	w.sees_frames = root;
-	check_int(info.rights, root ? SONDE_RIGHT_FRAMES : 0);
+	check_int(info.rights, root ? ROOT_RIGHTS : 0);
 	w.end = find_end(w.shared_fd[1]);
 	w.zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	w.shm = memfd_create("hostile", MFD_CLOEXEC);
@@ -745,13 +989,16 @@ static int run(unsigned int seconds, uint64_t seed)
 	printf("# %lu calls: %lu ok, %lu EFAULT (%lu partial), %lu EINVAL, %lu E2BIG, %lu ENOTTY, %lu EBADF\n",
 	       tally->calls, tally->ok, tally->efault, tally->partial,
 	       tally->einval, tally->e2big, tally->enotty, tally->ebadf);
+	printf("# %lu memories, %lu lacks, %lu EPERM\n", tally->memories,
+	       tally->lacks, tally->eperm);
 	if (tally->failed)
 		printf("# %s\n", tally->why);
 	ok = report(1, !tally->failed, "every_call_is_answered_as_documented");
 	ok &= report(2, alive, "workers_die_when_killed_and_only_then");
 	ok &= report(3, tally->ok && tally->efault && tally->einval &&
 		     tally->e2big && tally->enotty && tally->ebadf &&
-		     tally->partial, "every_kind_of_answer_was_seen");
+		     tally->eperm && tally->memories && tally->partial,
+		     "every_kind_of_answer_was_seen");
 	ok &= report(4, users_of_module() == users, "no_file_is_left_open");
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

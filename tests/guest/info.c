@@ -58,7 +58,7 @@ static void each_node_names_the_features_that_it_serves(void)
 	check_int(get_info(fd).features, 0);
 	check_int(do_ioctl(fd, SONDE_IOC_FRAMES, &args), -ENOTTY);
 	fd = open_node(PROBE_NODE);
-	check_int(get_info(fd).features, SONDE_FEAT_FRAMES);
+	check_int(get_info(fd).features, PROBE_FEATURES);
 	check_int(do_ioctl(fd, SONDE_IOC_FRAMES, &args), -EINVAL);
 }
 
@@ -138,7 +138,7 @@ static void refuses_unknown_commands(void)
 			check_int(do_ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, i, 0,
 						    size), &info), -ENOTTY);
 		}
-		for (i = 2; i < 256; i++)
+		for (i = n ? COMMANDS : 1; i < 256; i++)
 			check_int(do_ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE,
 						    SONDE_IOC_MAGIC, i, size),
 					   &info), -ENOTTY);
@@ -181,11 +181,13 @@ static void drop_capability(int cap)
 	check_int(syscall(SYS_capset, &head, data), 0);
 }
 
-static void frames_need_cap_sys_admin(void)
+static void rights_need_capabilities(void)
 {
-	check_int(get_info(open_node(PROBE_NODE)).rights, SONDE_RIGHT_FRAMES);
+	check_int(get_info(open_node(PROBE_NODE)).rights, ROOT_RIGHTS);
 	check_int(get_info(open_node(MAIN_NODE)).rights, 0);
 	drop_capability(CAP_SYS_ADMIN);
+	check_int(get_info(open_node(PROBE_NODE)).rights, SONDE_RIGHT_EVENTS);
+	drop_capability(CAP_PERFMON);
 	check_int(get_info(open_node(PROBE_NODE)).rights, 0);
 	check_int(get_info(open_node(MAIN_NODE)).rights, 0);
 }
@@ -201,10 +203,10 @@ static void rights_are_those_of_the_opener(void)
 	user_fd = open_node(PROBE_NODE);
 	check_int(setresuid(-1, 0, -1), 0);
 	check_int(get_info(user_fd).rights, 0);
-	check_int(get_info(open_node(PROBE_NODE)).rights, SONDE_RIGHT_FRAMES);
+	check_int(get_info(open_node(PROBE_NODE)).rights, ROOT_RIGHTS);
 	/* Opened with it, used without. */
 	become_nobody(NOBODY);
-	check_int(get_info(root_fd).rights, SONDE_RIGHT_FRAMES);
+	check_int(get_info(root_fd).rights, ROOT_RIGHTS);
 	check_int(get_info(user_fd).rights, 0);
 }
 
@@ -298,7 +300,7 @@ static void serves_32_bit_callers(void)
 	check_int(ioctl_32(fd, SONDE_IOC_FRAMES, (uintptr_t)args), 0);
 	check_int(args->done, 1);
 	check(frame->flags & SONDE_FRAME_PRESENT);
-	check_int(ioctl_32(fd, SONDE_IOC_FRAMES + 1, (uintptr_t)args), -ENOTTY);
+	check_int(ioctl_32(fd, SONDE_IOC_FRAMES + COMMANDS, (uintptr_t)args), -ENOTTY);
 }
 #endif
 
@@ -312,7 +314,7 @@ static const struct tap_test tests[] = {
 	TAP_TEST(refuses_a_longer_struct_with_something_in_its_tail),
 	TAP_TEST(refuses_unknown_commands),
 	TAP_TEST(bad_pointers_are_efault),
-	TAP_TEST(frames_need_cap_sys_admin),
+	TAP_TEST(rights_need_capabilities),
 	TAP_TEST(rights_are_those_of_the_opener),
 	TAP_TEST(root_of_another_user_namespace_sees_no_frames),
 	TAP_TEST(anybody_opens_the_main_node_only),

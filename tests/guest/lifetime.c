@@ -100,7 +100,7 @@ static int after_exec(const char *number)
 	int fd = atoi(number);
 	char *page = map_page();
 
-	check_int(get_info(fd).rights, SONDE_RIGHT_FRAMES);
+	check_int(get_info(fd).rights, ROOT_RIGHTS);
 	check_int(frame_of(fd, page), pagemap_frame_of(page));
 	return 0;
 }

@@ -51,13 +51,29 @@ traces() {
 	says "sonde_info:" cat "$events"/trace
 }
 
+# What the module gives is what was asked for, by the frames; the second time it
+# is in the pool.
+gives() {
+	text=$("$sonde" colour alloc --json "$@") || return
+	echo "$text"
+	echo "$text" | perl -MJSON::PP -0777 -e '
+		my $d = JSON::PP->new->decode(scalar <STDIN>);
+		for my $got ($d->{first}, $d->{second}) {
+			exit 1 if $got->{verified} != $d->{pages} ||
+				$got->{verified_off_colour} || $got->{off_colour};
+		}
+		exit 1 if $d->{by} ne "module" || !$d->{first}{drawn};
+		exit 1 if $d->{contiguous} ? $d->{first}{runs} != 1 : $d->{second}{drawn};
+	'
+}
+
 # Anything but a crash: an emulated machine has no caches to time.
 ends_well() {
 	"$@"
 	case $? in 0|77) ;; *) return 1 ;; esac
 }
 
-echo 1..8
+echo 1..13
 check info_names_the_loaded_module \
 	says "Module: loaded" "$sonde" info
 check root_gets_frames_from_the_module \
@@ -72,6 +88,16 @@ check a_member_is_told_that_frames_need_root \
 	says "CAP_SYS_ADMIN" as_member "$sonde" info
 check each_call_can_be_traced \
 	traces
+check clock_shows_the_counter_as_the_module_sees_it \
+	says "^  furthest  *CPU [0-9]*: " "$sonde" clock
 check caches_of_an_emulated_machine_do_not_crash_the_probe \
 	ends_well "$sonde" cache --budget 2 --max-size 4M
+check coloured_memory_is_verified_and_pooled \
+	gives --bits 6 --colours 3,17
+check coloured_memory_by_masks_is_verified_and_pooled \
+	gives --masks 0x1001,0x12,4,8 --colours 0-3 --size 1M
+check contiguous_memory_is_one_run \
+	gives --contiguous --size 1M
+check a_member_of_the_group_gets_coloured_memory \
+	says "frame numbers need root" as_member "$sonde" colour alloc --colours 3 --pages 4
 exit $failed

@@ -4,7 +4,8 @@
  *
  * Two misc devices stand for two levels of trust:
  *   /dev/sonde        only ever touches the caller's own memory
- *   /dev/sonde-probe  tells things about the machine (frames, colours)
+ *   /dev/sonde-probe  tells things about the machine (frames, colours), and
+ *                     gives memory of chosen colours
  *
  * A command's structure starts with its own size, which must equal the size
  * coded in the command. A newer user space may pass a larger structure than
@@ -27,12 +28,18 @@
 
 /* Features, in struct sonde_info.features. */
 #define SONDE_FEAT_FRAMES	(1ULL << 0)	/* SONDE_IOC_FRAMES */
+#define SONDE_FEAT_ALLOC	(1ULL << 1)	/* SONDE_IOC_ALLOC */
+#define SONDE_FEAT_CHASE	(1ULL << 2)	/* SONDE_IOC_CHASE */
+#define SONDE_FEAT_CLOCK	(1ULL << 3)	/* SONDE_IOC_CLOCK */
+#define SONDE_FEAT_PREFETCH	(1ULL << 4)	/* SONDE_IOC_PREFETCH */
 
 /*
  * What this open file may do, in struct sonde_info.rights: decided when it was
  * opened, by the capabilities of who opened it, as in /proc/PID/pagemap.
  */
 #define SONDE_RIGHT_FRAMES	(1ULL << 0)	/* frame numbers, not only colours */
+#define SONDE_RIGHT_PREFETCH	(1ULL << 1)	/* switch prefetchers off */
+#define SONDE_RIGHT_EVENTS	(1ULL << 2)	/* count events in SONDE_IOC_CHASE */
 
 /* Counters that user space can read, in struct sonde_info.counter. */
 #define SONDE_COUNTER_NONE	0
@@ -130,7 +137,312 @@ struct sonde_frames {
 	__u64 done;
 };
 
+/* Flags of SONDE_IOC_ALLOC. */
+#define SONDE_ALLOC_CONTIGUOUS	(1U << 0)	/* one run of frames that follow each other */
+#define SONDE_ALLOC_PARTIAL	(1U << 1)	/* as near as can be had, told in the answer */
+#define SONDE_ALLOC_PRIVATE	(1U << 2)	/* for the module's own use: never mapped */
+
+/* Most masks, and so bits of a colour, in SONDE_IOC_ALLOC. */
+#define SONDE_ALLOC_MASKS	12
+
+/**
+ * struct sonde_alloc - SONDE_IOC_ALLOC, on /dev/sonde-probe
+ * @size: in: sizeof(struct sonde_alloc)
+ * @flags: in: SONDE_ALLOC_*
+ * @npages: in: base pages
+ * @node: in: NUMA node that all pages are to be on, or -1
+ * @nmasks: in: entries of @masks, at most SONDE_ALLOC_MASKS; 0: a colour is
+ *	the low sonde_info.colour_bits bits of the frame number
+ * @masks: in: address of @nmasks __u64; bit i of a colour is the parity of
+ *	(frame number & mask i). They must be linearly independent
+ * @colours: in: address of a bitmap of 2^bits bits, in whole __u64 of which
+ *	the first holds colours 0 to 63: the wanted colours; 0: pages as they
+ *	come, of any colour
+ * @off_colour: out: pages that have not the colour of their place
+ * @runs: out: runs of pages whose frames follow each other
+ * @longest: out: pages of the longest run
+ * @drawn: out: pages taken from the kernel for this call, wanted or not; 0 if
+ *	all were in the pool
+ * @fd: out: the memory, a file of its own (O_CLOEXEC)
+ * @reserved: zero
+ *
+ * A region of memory is a file: whoever holds the descriptor may map it, shared
+ * only, in part or more than once; nobody else can name it. The pages are
+ * zeroed, stay where they are, and are freed with the last descriptor and
+ * mapping. Mappings are not inherited by fork(), the descriptor is.
+ *
+ * If colours are given, page i of the memory has the (i mod k)-th of the k
+ * wanted ones, in ascending order. To get them pages of other colours must be
+ * taken too: those are kept in a pool of this open file, from which further
+ * calls are served first, up to the module's parameter pool_pages; the kernel
+ * gets them back when it is short of memory, and when the file is closed.
+ *
+ * What cannot be had is refused, unless SONDE_ALLOC_PARTIAL is given: then
+ * places without a page of their colour get another and are counted in
+ * @off_colour, and memory with SONDE_ALLOC_CONTIGUOUS consists of the longest
+ * runs that were to be had. Too few pages is always an error.
+ *
+ * Masks may look at no other bits than the low sonde_info.colour_bits unless
+ * the file has SONDE_RIGHT_FRAMES, as the answer would tell those bits.
+ *
+ * Errors, after which the structure is as it was and nothing is allocated but
+ * what the pool keeps: EFAULT; EINVAL (size, flags, count, node, masks, colours that do not exist
+ * or none, colours and SONDE_ALLOC_CONTIGUOUS); E2BIG; EPERM (masks); ENOSPC
+ * (wanted colours or one run cannot be had); ENOMEM (the kernel or the memory
+ * cgroup has none); ENOBUFS (RLIMIT_MEMLOCK); EDQUOT (the module's parameter
+ * memory_pages); EMFILE, ENFILE; EINTR (a fatal signal).
+ */
+struct sonde_alloc {
+	__u32 size;
+	__u32 flags;
+	__u64 npages;
+	__s32 node;
+	__u32 nmasks;
+	__u64 masks;
+	__u64 colours;
+	__u64 off_colour;
+	__u64 runs;
+	__u64 longest;
+	__u64 drawn;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/* Bytes of a place, the unit in which memory is addressed in SONDE_IOC_CHASE. */
+#define SONDE_PLACE		16
+/* Core cycles of the chain of additions that sonde_window.chain times. */
+#define SONDE_CHAIN_CYCLES	1024
+/* Most loads of a lane in one call, skipped ones included. */
+#define SONDE_CHASE_LOADS	(1ULL << 30)
+/* Most windows of all lanes of a call. */
+#define SONDE_CHASE_WINDOWS	65536
+/* Most kinds of events in a call. */
+#define SONDE_CHASE_EVENTS	4
+
+/* What happened around a window, in struct sonde_window.flags. */
+#define SONDE_WINDOW_NMI	(1U << 0)	/* an NMI came in its slice */
+#define SONDE_WINDOW_SMI	(1U << 1)	/* an SMI did; told by Intel only */
+#define SONDE_WINDOW_GAP	(1U << 2)	/* the CPU was away between two reads */
+
+/**
+ * struct sonde_window - one timed stretch of a chase
+ * @begin: the counter at its begin, raw
+ * @ticks: ticks of its loads and of @reads reads of the counter
+ * @chain: ticks of SONDE_CHAIN_CYCLES dependent additions just before it, and
+ *	of one read
+ * @reads: pieces in which it was taken: 1, or more if it did not fit in a slice
+ * @flags: SONDE_WINDOW_*
+ */
+struct sonde_window {
+	__u64 begin;
+	__u64 ticks;
+	__u64 chain;
+	__u32 reads;
+	__u32 flags;
+};
+
+/**
+ * struct sonde_event - what to count while windows are taken
+ * @type: as in struct perf_event_attr: PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE,
+ *	PERF_TYPE_HW_CACHE or PERF_TYPE_RAW
+ * @error: out: 0, or the positive errno for which it cannot be counted here
+ * @config: as in struct perf_event_attr
+ */
+struct sonde_event {
+	__u32 type;
+	__u32 error;
+	__u64 config;
+};
+
+/**
+ * struct sonde_lane - what one CPU does in SONDE_IOC_CHASE
+ * @cpu: in: where
+ * @steps: in: loads of a window
+ * @places: in: address of @nplaces __u32: places that are made one cycle in
+ *	this order, each of them written; 0: go on along the cycle of the last call
+ * @nplaces: in: how many; a place that is named twice cuts the cycle short
+ * @skip: in: loads untimed before the first window
+ * @windows: in: address of an array of @nwindows struct sonde_window
+ * @counts: in: address of an array of @nwindows times sonde_chase.nevents
+ *	__u64, the events of a window side by side; 0 without events
+ * @nwindows: in: how many
+ * @done: out: windows written
+ * @slices: out: stretches with interrupts off
+ * @disturbed: out: windows with a flag
+ * @longest: out: ticks of the longest slice
+ */
+struct sonde_lane {
+	__u32 cpu;
+	__u32 steps;
+	__u64 places;
+	__u64 nplaces;
+	__u64 skip;
+	__u64 windows;
+	__u64 counts;
+	__u32 nwindows;
+	__u32 done;
+	__u32 slices;
+	__u32 disturbed;
+	__u64 longest;
+};
+
+/**
+ * struct sonde_chase - SONDE_IOC_CHASE, on /dev/sonde-probe
+ * @size: in: sizeof(struct sonde_chase)
+ * @flags: in: zero
+ * @memory: in: what SONDE_IOC_ALLOC gave with SONDE_ALLOC_PRIVATE
+ * @nlanes: in: CPUs that measure at the same time
+ * @lanes: in: address of an array of @nlanes struct sonde_lane
+ * @events: in: address of an array of @nevents struct sonde_event
+ * @nevents: in: at most SONDE_CHASE_EVENTS
+ * @slice_us: out: the module's parameter slice_us
+ *
+ * The loops of the kernel's side: loads, each of the address that the one before
+ * it loaded, in memory that only the module touches, through the kernel's direct
+ * map. A window is timed in slices with interrupts off, of sonde_chase.slice_us
+ * and the loads of one look at the clock at most.
+ *
+ * With one lane, if the caller is bound to its CPU alone, the caller's own
+ * thread measures; what it had cached there stays. Else each lane is a thread of
+ * its own, bound to its CPU: it writes its cycle again, skips, waits for the
+ * others, takes its windows, and goes on loading untimed until all are done, so
+ * that each window was taken against the load of the others.
+ *
+ * The memory serves one call at a time; the others wait. If a call fails the
+ * cycle is gone and places must be given again. What events count is that of
+ * the thread that measures.
+ *
+ * Errors, after which nothing was written: EFAULT, EINVAL (size, flags, counts,
+ * a place outside of the memory, two lanes of one CPU, no such CPU or an offline
+ * one, no cycle to go on along; memory that is not private or not of
+ * SONDE_IOC_ALLOC), E2BIG, EBADF, EPERM (a CPU where the caller may not run;
+ * events without SONDE_RIGHT_EVENTS), EOPNOTSUPP (the counter's rate is not
+ * known), ENOMEM, EAGAIN (the lanes did not come together in time, or a thread
+ * was taken from its CPU), EINTR (a fatal signal). EFAULT for an array that
+ * cannot be written comes last: others may have been written.
+ */
+struct sonde_chase {
+	__u32 size;
+	__u32 flags;
+	__s32 memory;
+	__u32 nlanes;
+	__u64 lanes;
+	__u64 events;
+	__u32 nevents;
+	__u32 slice_us;
+};
+
+/* What is known of the counter, in struct sonde_clocks.flags. */
+#define SONDE_CLOCK_INVARIANT	(1U << 0)	/* constant rate, in deep sleep too */
+#define SONDE_CLOCK_STABLE	(1U << 1)	/* the kernel has found nothing wrong */
+#define SONDE_CLOCK_TOLD	(1U << 2)	/* .hz was told, not calibrated */
+
+/**
+ * struct sonde_clock_cpu - the counter of one CPU against that of another
+ * @cpu: in: which
+ * @rounds: out: messages there and back that were timed, both ways of watching
+ * @offset: out: its counter minus the reference's at the first watching, ticks
+ * @error: out: what @offset may be wrong by, ticks: half of what the tightest
+ *	messages leave open
+ * @drift: out: by how much it gains, ticks in 10^9 ticks
+ * @drift_error: out: what @drift may be wrong by
+ */
+struct sonde_clock_cpu {
+	__u32 cpu;
+	__u32 rounds;
+	__s64 offset;
+	__u64 error;
+	__s64 drift;
+	__u64 drift_error;
+};
+
+/**
+ * struct sonde_clocks - SONDE_IOC_CLOCK, on /dev/sonde-probe
+ * @size: in: sizeof(struct sonde_clocks)
+ * @flags: in: zero; out: SONDE_CLOCK_*
+ * @counter: out: SONDE_COUNTER_TSC, also where it is not one clock
+ * @reference: in: the CPU that the others are compared with
+ * @hz: out: the kernel's rate of the counter, 0 if it has none
+ * @cpuid_hz: out: the rate that the processor or the hypervisor tells in CPUID
+ *	(leaves 15h, 40000010h), 0 if none
+ * @cost: out: ticks of a serialised read, the median
+ * @step: out: the counter's step: greatest common divisor of differences
+ * @cpus: in: address of an array of @ncpus struct sonde_clock_cpu
+ * @ncpus: in: how many; 0: no CPUs are compared
+ * @done: out: entries of @cpus that were written
+ *
+ * Two CPUs are compared by messages there and back, interrupts off: what lies
+ * between the send and the answer bounds the offset, without any assumption on
+ * how long either way takes. All are watched twice, a tenth of a second apart,
+ * for the drift; what is not a clock, as where a hypervisor traps reads, shows in
+ * @error.
+ *
+ * Errors, after which nothing was written: EFAULT, EINVAL (size, flags, count, a
+ * CPU that is not or not online, or is the reference), E2BIG, EPERM (a CPU
+ * where the caller may not run), ENOMEM. Errors after which @done says how many
+ * entries are valid: EFAULT (the array), EAGAIN (two CPUs did not come together
+ * in time), EINTR (a fatal signal).
+ */
+struct sonde_clocks {
+	__u32 size;
+	__u32 flags;
+	__u32 counter;
+	__u32 reference;
+	__u64 hz;
+	__u64 cpuid_hz;
+	__u64 cost;
+	__u64 step;
+	__u64 cpus;
+	__u32 ncpus;
+	__u32 done;
+};
+
+/* Prefetchers, in struct sonde_prefetch. What they are called differs. */
+#define SONDE_PREFETCH_L1_STREAM	(1U << 0)	/* next line (Intel: DCU) */
+#define SONDE_PREFETCH_L1_STRIDE	(1U << 1)	/* by instruction (Intel: IP) */
+#define SONDE_PREFETCH_L1_REGION	(1U << 2)	/* AMD */
+#define SONDE_PREFETCH_L2_STREAM	(1U << 3)	/* streamer */
+#define SONDE_PREFETCH_L2_PAIR		(1U << 4)	/* adjacent line; AMD: up/down */
+
+/* Flags of SONDE_IOC_PREFETCH. */
+#define SONDE_PREFETCH_SET	(1U << 0)	/* switch, not only tell */
+
+/**
+ * struct sonde_prefetch - SONDE_IOC_PREFETCH, on /dev/sonde-probe
+ * @size: in: sizeof(struct sonde_prefetch)
+ * @flags: in: SONDE_PREFETCH_SET or 0
+ * @cpu: in: whose prefetchers; they are those of its core
+ * @off: in, with SONDE_PREFETCH_SET: SONDE_PREFETCH_* that this file wants off,
+ *	instead of what it wanted before; out: those that are off now
+ * @known: out: those that the core has a documented switch for
+ * @reserved: zero
+ *
+ * A prefetcher is off while any open file wants it off, or if it was off before
+ * the first did. When a file is closed, for whatever reason, its wishes are gone;
+ * with the last wish for a core its register is again what it was. A CPU that
+ * goes offline leaves its register as it was found; one that comes online gets
+ * the wishes.
+ *
+ * Errors, after which the structure is as it was: EFAULT, EINVAL (size, flags,
+ * a prefetcher that is not in @known, no such CPU or an offline one), E2BIG,
+ * EPERM (without SONDE_RIGHT_PREFETCH), EOPNOTSUPP (this processor has no
+ * documented switch, or its hypervisor does not give it: what is written does not
+ * read back), EBUSY (the threads of the core do not agree on what is off), ENOMEM.
+ */
+struct sonde_prefetch {
+	__u32 size;
+	__u32 flags;
+	__u32 cpu;
+	__u32 off;
+	__u32 known;
+	__u32 reserved;
+};
+
 #define SONDE_IOC_INFO		_IOWR(SONDE_IOC_MAGIC, 0x00, struct sonde_info)
 #define SONDE_IOC_FRAMES	_IOWR(SONDE_IOC_MAGIC, 0x01, struct sonde_frames)
+#define SONDE_IOC_ALLOC		_IOWR(SONDE_IOC_MAGIC, 0x02, struct sonde_alloc)
+#define SONDE_IOC_CHASE		_IOWR(SONDE_IOC_MAGIC, 0x03, struct sonde_chase)
+#define SONDE_IOC_CLOCK		_IOWR(SONDE_IOC_MAGIC, 0x04, struct sonde_clocks)
+#define SONDE_IOC_PREFETCH	_IOWR(SONDE_IOC_MAGIC, 0x05, struct sonde_prefetch)
 
 #endif /* _UAPI_LINUX_SONDE_H */
