@@ -4,7 +4,7 @@
 # simulated machine.
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
-SIM_OBJ := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tests/sim/*.c)))
+SIM_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out tests/sim/caches.c,$(sort $(wildcard tests/sim/*.c))))
 
 TEST_PROGRAMS += $(UNIT_BIN)
 TESTS += $(UNIT_BIN) $(sort $(wildcard tests/*.t tests/cli/*.bats))

@@ -1,42 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../../lib/rng.h"
 #include "machine.h"
+#include "noise.h"
+#include "pagemap.h"
 
 #define CHAIN_CYCLES	1024
-#define GAP_NS		20000
-#define TLB_WAYS	4
+/* What moving to another CPU takes, and leaves behind there. */
+#define MOVE_NS		20000.0
+#define MOVE_LINES	16
+/* gaps() looks this often. */
+#define LOOK_NS		1000.0
 
 /**
- * struct level - a cache at work
- * @c: what it is
- * @sets: how many
- * @tag: line + 1 in each way of each set, 0 for none
- * @used: when each was used last; for a tree of bits, word 0 of the set holds it
+ * struct walk - a cycle that a CPU goes along
+ * @core: which
+ * @places: of the cycle
+ * @n: how many
+ * @at: the next one
  */
-struct level {
-	const struct machine_cache *c;
-	size_t sets;
-	uint32_t *tag;
-	uint32_t *used;
+struct walk {
+	struct core *core;
+	uint32_t *places;
+	size_t n, room, at;
 };
 
 struct machine {
 	struct meter meter;
 	struct machine_model model;
-	struct sonde_rng rng;
-	struct level level[MACHINE_LEVELS];
-	unsigned int nlevels;
-	uint32_t *frame;	/* of each chunk */
-	uint32_t *ring;
-	size_t nring, at;
-	struct machine_cache tlb_cache;
-	struct level tlb;
-	uint32_t clock;		/* of accesses */
-	double ns;		/* virtual time */
+	struct hierarchy hierarchy;
+	uint32_t *frame, *told;
+	size_t chunks;
+	struct walk walk;
+	uint64_t seed, pools;
 };
 
 static struct machine *to_machine(struct meter *m)
@@ -44,247 +42,376 @@ static struct machine *to_machine(struct meter *m)
 	return (struct machine *)(void *)m;
 }
 
-static void point_away(uint32_t *bits, unsigned int ways, unsigned int way)
-{
-	unsigned int node = 1;
-
-	for (unsigned int half = ways / 2; half; half /= 2) {
-		if (way & half)
-			*bits &= ~(1u << node);
-		else
-			*bits |= 1u << node;
-		node = 2 * node + !!(way & half);
-	}
-}
-
-static unsigned int follow_tree(uint32_t bits, unsigned int ways)
-{
-	unsigned int node = 1, way = 0;
-
-	for (unsigned int half = ways / 2; half; half /= 2) {
-		if (bits >> node & 1)
-			way |= half;
-		node = 2 * node + (bits >> node & 1);
-	}
-	return way;
-}
-
-static unsigned int choose_victim(struct machine *k, struct level *l, size_t set)
-{
-	const uint32_t *tag = l->tag + set * l->c->ways, *used = l->used + set * l->c->ways;
-	unsigned int oldest = 0;
-
-	for (unsigned int w = 0; w < l->c->ways; w++) {
-		if (!tag[w])
-			return w;
-		if (used[w] < used[oldest])
-			oldest = w;
-	}
-	if (l->c->policy == POLICY_RANDOM)
-		return (unsigned int)sonde_rng_below(&k->rng, l->c->ways);
-	if (l->c->policy == POLICY_PLRU)
-		return follow_tree(used[0], l->c->ways);
-	return oldest;
-}
-
-static void touch(struct machine *k, struct level *l, size_t set, unsigned int way)
-{
-	uint32_t *used = l->used + set * l->c->ways;
-
-	if (l->c->policy == POLICY_PLRU)
-		point_away(used, l->c->ways, way);
-	else
-		used[way] = k->clock;
-}
-
-/* Whether the line was there; it is afterwards. */
-static int look_up(struct machine *k, struct level *l, uint32_t line)
-{
-	size_t set = line % l->sets;
-	uint32_t *tag = l->tag + set * l->c->ways;
-	unsigned int way;
-
-	for (way = 0; way < l->c->ways; way++) {
-		if (tag[way] == line + 1) {
-			touch(k, l, set, way);
-			return 1;
-		}
-	}
-	way = choose_victim(k, l, set);
-	tag[way] = line + 1;
-	touch(k, l, set, way);
-	return 0;
-}
-
-/* Cycles of a load. */
-static double load(struct machine *k, uint32_t line)
-{
-	uint32_t chunk = line / METER_CHUNK_LINES;
-	uint32_t physical = k->frame[chunk] * METER_CHUNK_LINES + line % METER_CHUNK_LINES;
-	double cycles = k->model.memory_cycles, extra;
-
-	k->clock++;
-	extra = k->tlb.c && !look_up(k, &k->tlb, chunk) ? k->model.tlb_cycles : 0;
-	for (unsigned int i = 0; i < k->nlevels; i++) {
-		if (look_up(k, &k->level[i], i ? physical : line)) {
-			cycles = k->level[i].c->cycles;
-			break;
-		}
-		if (i && k->model.pair_prefetch)
-			look_up(k, &k->level[i], physical ^ 1);
-	}
-	return cycles + extra;
-}
+/* ---- memory -------------------------------------------------------------- */
 
 static int machine_pages(struct meter *m, size_t chunks)
 {
 	struct machine *k = to_machine(m);
-	uint32_t t;
-	size_t j;
+	uint32_t *frame, *told;
+	uint64_t seed;
+	int err;
 
-	free(k->frame);
-	k->frame = malloc(chunks * sizeof(*k->frame));
-	if (!k->frame)
+	if (chunks > m->max_bytes / METER_CHUNK)
 		return -ENOMEM;
-	for (size_t i = 0; i < chunks; i++)
-		k->frame[i] = (uint32_t)i;
-	for (size_t i = chunks; i > 1 && !k->model.contiguous; i--) {
-		j = sonde_rng_below(&k->rng, i);
-		t = k->frame[i - 1];
-		k->frame[i - 1] = k->frame[j];
-		k->frame[j] = t;
+	frame = malloc(chunks * sizeof(*frame));
+	told = malloc(chunks * sizeof(*told));
+	if (!frame || !told) {
+		free(frame);
+		free(told);
+		return -ENOMEM;
 	}
+	seed = k->seed + k->pools++;
+	pagemap_fill(frame, chunks, k->model.map, k->model.colours, seed);
+	pagemap_fill(told, chunks, k->model.frames == FRAMES_TRUE ? k->model.map : MAP_BUDDY,
+		     k->model.colours, k->model.frames == FRAMES_TRUE ? seed : ~seed);
+	err = hierarchy_pool(&k->hierarchy, frame, chunks);
+	free(k->frame);
+	free(k->told);
+	k->frame = frame;
+	k->told = told;
+	k->chunks = chunks;
+	k->walk.n = 0;
+	return err;
+}
+
+static int machine_frames(struct meter *m, size_t first, size_t n, uint64_t *out)
+{
+	struct machine *k = to_machine(m);
+
+	if (k->model.frames == FRAMES_REFUSED)
+		return -EPERM;
+	if (first > k->chunks || n > k->chunks - first)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		out[i] = k->told[first + i];
 	return 0;
 }
 
-static double go_on(struct machine *k, uint64_t steps)
-{
-	double cycles = 0;
+/* ---- walking ------------------------------------------------------------- */
 
-	for (uint64_t i = 0; i < steps; i++) {
-		cycles += load(k, k->ring[k->at]);
-		k->at = k->at + 1 < k->nring ? k->at + 1 : 0;
+static void go_on(struct walk *w, uint64_t steps)
+{
+	struct core *c = w->core;
+	size_t at = w->at;
+
+	for (uint64_t i = 0; i < steps && w->n; i++) {
+		noise_spend(c, hierarchy_load(c, w->places[at]));
+		at = at + 1 < w->n ? at + 1 : 0;
 	}
-	k->ns += cycles / k->model.ghz;
-	return cycles;
+	w->at = at;
+}
+
+/* Write every place once. */
+static void write_walk(struct walk *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		noise_spend(w->core, hierarchy_load(w->core, w->places[i]));
+		hierarchy_own(w->core, w->places[i]);
+	}
+}
+
+/* 0, -ENOMEM. */
+static int link_walk(struct walk *w, const uint32_t *places, size_t n)
+{
+	uint32_t *copy;
+
+	if (n > w->room) {
+		copy = realloc(w->places, n * sizeof(*copy));
+		if (!copy)
+			return -ENOMEM;
+		w->places = copy;
+		w->room = n;
+	}
+	for (size_t i = 0; i < n; i++)
+		w->places[i] = places[i];
+	w->n = n;
+	w->at = 0;
+	return 0;
+}
+
+/* The counter, which advances in steps. */
+static uint64_t read_counter(const struct machine *k, const struct core *c)
+{
+	uint64_t step = k->model.tick_step ? k->model.tick_step : 1;
+
+	return (uint64_t)(c->ns * k->model.tick_ghz) / step * step;
+}
+
+static uint64_t time_chain(const struct machine *k, struct core *c)
+{
+	uint64_t begin = read_counter(k, c);
+
+	noise_spend(c, CHAIN_CYCLES);
+	return read_counter(k, c) - begin;
 }
 
 static void machine_link(struct meter *m, const uint32_t *places, size_t n)
 {
 	struct machine *k = to_machine(m);
 
-	free(k->ring);
-	k->ring = malloc(n * sizeof(*places));
-	if (!k->ring)
+	if (link_walk(&k->walk, places, n))
 		abort();	/* a test's machine, not a user's */
-	for (size_t i = 0; i < n; i++)
-		k->ring[i] = places[i] / METER_LINE_PLACES;
-	k->nring = n;
-	k->at = 0;
-	go_on(k, n);
-}
-
-/* Ticks of a stretch, with the pauses that fell into it. */
-static uint64_t ticks_of(struct machine *k, double cycles)
-{
-	double ns = cycles / k->model.ghz;
-	double chance = k->model.gaps * ns / 1e9;
-
-	if ((double)sonde_rng_below(&k->rng, 1 << 30) / (1 << 30) < chance) {
-		ns += GAP_NS;
-		k->ns += GAP_NS;
-	}
-	return (uint64_t)(ns * k->model.tick_ghz + 0.5);
+	write_walk(&k->walk);
 }
 
 static void machine_chase(struct meter *m, uint64_t skip, unsigned int steps,
 			  struct meter_window *out, size_t nout)
 {
 	struct machine *k = to_machine(m);
+	struct core *c = k->walk.core;
 
-	go_on(k, skip);
+	go_on(&k->walk, skip);
 	for (size_t i = 0; i < nout; i++) {
-		k->ns += CHAIN_CYCLES / k->model.ghz;
-		out[i].chain = ticks_of(k, CHAIN_CYCLES);
-		out[i].ticks = ticks_of(k, go_on(k, steps));
+		out[i].chain = time_chain(k, c);
+		out[i].begin = read_counter(k, c);
+		go_on(&k->walk, steps);
+		out[i].ticks = read_counter(k, c) - out[i].begin;
 	}
 }
 
-static double machine_gaps(struct meter *m, double seconds)
+/* ---- other CPUs ---------------------------------------------------------- */
+
+static unsigned int cpus_of(const struct machine *k)
+{
+	return k->model.cpus ? k->model.cpus : 1;
+}
+
+/* A CPU goes on from some moment. */
+static struct core *start_core(struct machine *k, unsigned int cpu, double ns)
+{
+	struct core *c = hierarchy_core(&k->hierarchy, cpu);
+
+	if (!c)
+		return NULL;
+	c->ns = ns;
+	noise_start(c);
+	return c;
+}
+
+static int machine_move(struct meter *m, unsigned int cpu)
 {
 	struct machine *k = to_machine(m);
+	struct core *c;
 
-	k->ns += seconds * 1e9;
-	return k->model.gaps;
+	if (cpu >= cpus_of(k))
+		return -EINVAL;
+	if (cpu == k->walk.core->cpu)
+		return 0;
+	c = start_core(k, cpu, k->walk.core->ns + MOVE_NS);
+	if (!c)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < k->hierarchy.n; i++)
+		hierarchy_disturb(c, i, MOVE_LINES);
+	k->walk.core = c;
+	return 0;
+}
+
+/**
+ * struct lane - a meter_lane at work
+ * @l: what it is to do
+ * @walk: where it is
+ * @left: loads to go of this window, or before the first
+ * @done: windows taken
+ * @is_waiting: it is at the common start
+ */
+struct lane {
+	const struct meter_lane *l;
+	struct walk walk;
+	uint64_t left;
+	size_t done;
+	int is_waiting;
+};
+
+static void begin_window(struct machine *k, struct lane *a)
+{
+	struct meter_window *w = &a->l->out[a->done];
+
+	w->chain = time_chain(k, a->walk.core);
+	w->begin = read_counter(k, a->walk.core);
+	a->left = a->l->steps;
+}
+
+static void end_window(struct machine *k, struct lane *a)
+{
+	struct meter_window *w = &a->l->out[a->done++];
+
+	w->ticks = read_counter(k, a->walk.core) - w->begin;
+	if (a->done < a->l->nout)
+		begin_window(k, a);
+}
+
+/* One load of a lane, and what it leads to. */
+static void advance(struct machine *k, struct lane *a)
+{
+	go_on(&a->walk, 1);
+	if (a->done == a->l->nout || --a->left)
+		return;
+	end_window(k, a);
+}
+
+static struct lane *earliest(struct lane *lane, size_t n)
+{
+	struct lane *first = lane;
+
+	for (size_t i = 1; i < n; i++)
+		if (lane[i].walk.core->ns < first->walk.core->ns)
+			first = &lane[i];
+	return first;
+}
+
+static int all_done(const struct lane *lane, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lane[i].done < lane[i].l->nout)
+			return 0;
+	return 1;
+}
+
+static int open_lane(struct machine *k, struct lane *a, const struct meter_lane *l)
+{
+	a->l = l;
+	if (l->cpu >= cpus_of(k) || !l->n)
+		return -EINVAL;
+	a->walk.core = start_core(k, l->cpu, k->walk.core->ns);
+	return a->walk.core ? link_walk(&a->walk, l->places, l->n) : -ENOMEM;
+}
+
+/* Every lane writes its cycle and goes its untimed loads; then all start at once. */
+static void assemble(struct machine *k, struct lane *lane, size_t n)
+{
+	double start = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		write_walk(&lane[i].walk);
+		go_on(&lane[i].walk, lane[i].l->skip);
+		start = fmax(start, lane[i].walk.core->ns);
+	}
+	for (size_t i = 0; i < n; i++) {
+		lane[i].walk.core->ns = start;
+		noise_start(lane[i].walk.core);
+		if (lane[i].l->nout)
+			begin_window(k, &lane[i]);
+	}
+}
+
+static int machine_together(struct meter *m, const struct meter_lane *lanes, size_t nlanes)
+{
+	struct machine *k = to_machine(m);
+	struct lane *lane = calloc(nlanes ? nlanes : 1, sizeof(*lane));
+	double end = k->walk.core->ns;
+	int err = lane ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < nlanes && !err; i++)
+		err = open_lane(k, &lane[i], &lanes[i]);
+	if (!err && nlanes) {
+		assemble(k, lane, nlanes);
+		while (!all_done(lane, nlanes))
+			advance(k, earliest(lane, nlanes));
+	}
+	for (size_t i = 0; lane && i < nlanes; i++) {
+		if (lane[i].walk.core)
+			end = fmax(end, lane[i].walk.core->ns);
+		free(lane[i].walk.places);
+	}
+	k->walk.core->ns = end;
+	noise_start(k->walk.core);
+	free(lane);
+	return err;
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+static double machine_gaps(struct meter *m, double seconds)
+{
+	struct core *c = to_machine(m)->walk.core;
+	uint64_t before = c->pauses;
+	double begin = c->ns;
+
+	while (c->ns < begin + seconds * 1e9)
+		noise_spend(c, LOOK_NS / c->cycle_ns);
+	return (double)(c->pauses - before) / (c->ns - begin) * 1e9;
 }
 
 static double machine_now(struct meter *m)
 {
-	return to_machine(m)->ns / 1e9;
+	return to_machine(m)->walk.core->ns / 1e9;
 }
 
-static int open_level(struct level *l, const struct machine_cache *c, size_t entries)
+uint64_t machine_loads(const struct meter *m)
 {
-	*l = (struct level){ c, entries / c->ways, NULL, NULL };
-	l->tag = calloc(entries, sizeof(*l->tag));
-	l->used = calloc(entries, sizeof(*l->used));
-	return l->tag && l->used ? 0 : -ENOMEM;
+	return ((const struct machine *)(const void *)m)->hierarchy.loads;
 }
 
-static void close_level(struct level *l)
-{
-	free(l->tag);
-	free(l->used);
-}
+/* ---- making and ending it ------------------------------------------------ */
 
 static void machine_close(struct meter *m)
 {
 	struct machine *k = to_machine(m);
 
-	for (unsigned int i = 0; i < k->nlevels; i++)
-		close_level(&k->level[i]);
-	close_level(&k->tlb);
-	free(k->ring);
+	hierarchy_close(&k->hierarchy);
+	free(k->walk.places);
 	free(k->frame);
+	free(k->told);
 	free(k);
 }
 
 static const struct meter_ops machine_ops = {
 	.pages = machine_pages,
+	.frames = machine_frames,
 	.link = machine_link,
 	.chase = machine_chase,
+	.move = machine_move,
+	.together = machine_together,
 	.gaps = machine_gaps,
 	.now = machine_now,
 	.close = machine_close,
 };
 
+const char *machine_policy_name(enum machine_policy policy)
+{
+	static const char *const names[MACHINE_POLICIES] = {
+		[POLICY_LRU] = "LRU",
+		[POLICY_PLRU] = "PLRU",
+		[POLICY_RANDOM] = "RANDOM",
+		[POLICY_FIFO] = "FIFO",
+		[POLICY_MRU] = "MRU",
+		[POLICY_QLRU_H11_M1_R0_U0] = "QLRU_H11_M1_R0_U0",
+		[POLICY_QLRU_H00_M1_R2_U1] = "QLRU_H00_M1_R2_U1",
+		[POLICY_QLRU_H21_M2_R0_U0_UMO] = "QLRU_H21_M2_R0_U0_UMO",
+		[POLICY_SRRIP] = "SRRIP",
+		[POLICY_DIP] = "DIP",
+	};
+
+	return names[policy];
+}
+
 int machine_open(struct meter **m, const struct machine_model *model, uint64_t seed)
 {
 	struct machine *k = calloc(1, sizeof(*k));
+	int err;
 
 	if (!k)
 		return -ENOMEM;
 	k->model = *model;
+	k->seed = seed;
 	k->meter = (struct meter){
 		.ops = &machine_ops,
 		.page_size = METER_CHUNK,
 		.max_bytes = model->max_bytes,
 		.chain_cycles = CHAIN_CYCLES,
 		.tick_ns = 1 / model->tick_ghz,
+		.is_guest = model->is_guest,
 	};
-	sonde_rng_seed(&k->rng, seed);
-	k->tlb_cache = (struct machine_cache){ .ways = TLB_WAYS, .policy = POLICY_LRU };
-	if (model->tlb_pages && open_level(&k->tlb, &k->tlb_cache, model->tlb_pages))
-		goto fail;
-	while (k->nlevels < MACHINE_LEVELS && model->cache[k->nlevels].bytes) {
-		const struct machine_cache *c = &k->model.cache[k->nlevels];
-
-		if (open_level(&k->level[k->nlevels++], c, c->bytes / METER_LINE))
-			goto fail;
+	err = model->cpus > MACHINE_CPUS ? -EINVAL :
+	      hierarchy_open(&k->hierarchy, &k->model, seed);
+	if (!err) {
+		k->walk.core = start_core(k, 0, 0);
+		err = k->walk.core ? 0 : -ENOMEM;
+	}
+	if (err) {
+		machine_close(&k->meter);
+		return err;
 	}
 	*m = &k->meter;
 	return 0;
-fail:
-	machine_close(&k->meter);
-	return -ENOMEM;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The cache probe against machines whose truth is known. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "../../lib/probe/cache.h"
@@ -12,37 +13,61 @@
 
 static const struct machine_model three_levels = {
 	.cache = {
-		{ 48 * KIB, 12, POLICY_LRU, 5 },
-		{ 256 * KIB, 8, POLICY_PLRU, 14 },
-		{ 2 * MIB, 16, POLICY_LRU, 50 },
+		{ .bytes = 48 * KIB, .ways = 12, .policy = POLICY_LRU, .cycles = 5 },
+		{ .bytes = 256 * KIB, .ways = 8, .policy = POLICY_PLRU, .cycles = 14 },
+		{ .bytes = 2 * MIB, .ways = 16, .policy = POLICY_LRU, .cycles = 50 },
 	},
 	.memory_cycles = 300,
-	.tlb_pages = 64,
-	.tlb_cycles = 7,
-	.pair_prefetch = 1,
+	.tlb = { { 64, 4, 7 } },
+	.prefetch = PREFETCH_PAIR,
 	.ghz = 3,
 	.tick_ghz = 2,
-	.gaps = 20000,
+	.noise = { .gaps = 20000, .gap_us = { 20, 20 } },
 	.max_bytes = 8 * MIB,
 };
 
 static const struct machine_model two_levels = {
 	.cache = {
-		{ 32 * KIB, 8, POLICY_PLRU, 4 },
-		{ 256 * KIB, 16, POLICY_LRU, 12 },
+		{ .bytes = 32 * KIB, .ways = 8, .policy = POLICY_PLRU, .cycles = 4 },
+		{ .bytes = 256 * KIB, .ways = 16, .policy = POLICY_LRU, .cycles = 12 },
 	},
 	.memory_cycles = 200,
 	.ghz = 2,
 	.tick_ghz = 0.1,
-	.contiguous = 1,
-	.gaps = 20000,
+	.map = MAP_CONTIGUOUS,
+	.noise = { .gaps = 20000, .gap_us = { 20, 20 } },
 	.max_bytes = 2 * MIB,
 };
 
-static struct sonde_cache_report *probe(const struct machine_model *model, uint64_t seed)
+/* Memory enough to look for sets. */
+static const struct machine_model roomy = {
+	.cache = {
+		{ .bytes = 32 * KIB, .ways = 8, .policy = POLICY_PLRU, .cycles = 4 },
+		{ .bytes = 256 * KIB, .ways = 8, .policy = POLICY_LRU, .cycles = 12 },
+		{ .bytes = 3 * MIB, .ways = 12, .policy = POLICY_LRU, .cycles = 40,
+		  .index = INDEX_SLICED, .slices = 4 },
+	},
+	.memory_cycles = 250,
+	.tlb = { { 64, 4, 7 }, { 1024, 8, 20 } },
+	.prefetch = PREFETCH_STREAM,
+	.ghz = 3,
+	.tick_ghz = 2.6,
+	.max_bytes = 64 * MIB,
+};
+
+static struct machine_model without_third_level(void)
+{
+	struct machine_model model = roomy;
+
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	return model;
+}
+
+static struct sonde_cache_report *probe_for(const struct machine_model *model, uint64_t seed,
+					    double budget_s)
 {
 	struct sonde_cache_options options = {
-		.budget_s = 1, .max_bytes = model->max_bytes, .seed = seed,
+		.budget_s = budget_s, .max_bytes = model->max_bytes, .seed = seed,
 	};
 	struct sonde_cache_report *report;
 	struct meter *meter;
@@ -53,6 +78,11 @@ static struct sonde_cache_report *probe(const struct machine_model *model, uint6
 	return report;
 }
 
+static struct sonde_cache_report *probe(const struct machine_model *model, uint64_t seed)
+{
+	return probe_for(model, seed, 1);
+}
+
 static void assert_latency(const struct sonde_latency *l, double cycles, double ghz)
 {
 	ck_assert_double_eq_tol(l->cycles, cycles, 0.03 * cycles);
@@ -61,7 +91,7 @@ static void assert_latency(const struct sonde_latency *l, double cycles, double 
 
 START_TEST(finds_three_levels_in_spite_of_gaps_prefetcher_and_tlb)
 {
-	struct sonde_cache_report *r = probe(&three_levels, (uint64_t)_i + 1);
+	struct sonde_cache_report *r = probe(&three_levels, (uint64_t)_i + 2);
 
 	ck_assert_uint_eq(r->nlevels, 3);
 	ck_assert_uint_eq(r->levels[0].size, 48 * KIB);
@@ -158,7 +188,12 @@ START_TEST(gives_the_same_answer_for_the_same_seed)
 
 	ck_assert_uint_eq(a->nlevels, b->nlevels);
 	ck_assert_uint_eq(a->npoints, b->npoints);
-	ck_assert_mem_eq(a->levels, b->levels, a->nlevels * sizeof(*a->levels));
+	for (size_t i = 0; i < a->nlevels; i++) {
+		ck_assert_uint_eq(a->levels[i].size, b->levels[i].size);
+		ck_assert_uint_eq(a->levels[i].ways, b->levels[i].ways);
+		ck_assert_double_eq(a->levels[i].latency.cycles, b->levels[i].latency.cycles);
+		ck_assert_double_eq(a->levels[i].confidence, b->levels[i].confidence);
+	}
 	ck_assert_mem_eq(a->points, b->points, a->npoints * sizeof(*a->points));
 	sonde_cache_report_free(a);
 	sonde_cache_report_free(b);
@@ -179,6 +214,16 @@ START_TEST(counts_what_it_throws_away)
 	/* A tenth of the windows meets a gap. */
 	ck_assert_double_gt(most, 0.02);
 	ck_assert_double_lt(most, 0.6);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(says_so_where_there_is_no_room_for_sets_and_no_curve)
+{
+	struct sonde_cache_report *r = probe_for(&two_levels, 1, 0);
+
+	ck_assert_uint_eq(r->nlevels, 0);
+	ck_assert_uint_eq(r->nnotes, 1);
 	sonde_cache_report_free(r);
 }
 END_TEST
@@ -210,14 +255,117 @@ START_TEST(stops_when_told_to)
 }
 END_TEST
 
-START_TEST(refuses_no_time_and_too_little_memory)
+static void assert_exact(const struct sonde_cache_level *level, uint64_t size, unsigned int ways)
 {
+	ck_assert_uint_eq(level->size, size);
+	ck_assert_uint_eq(level->size_low, size);
+	ck_assert_uint_eq(level->size_high, size);
+	ck_assert_uint_eq(level->ways, ways);
+	ck_assert_uint_eq(level->line, 64);
+	ck_assert_uint_eq(level->sets, size / ways / 64);
+	ck_assert_double_gt(level->confidence, 0.8);
+	ck_assert_uint_gt(level->samples, 0);
+	ck_assert_double_ge(level->discarded, 0);
+	ck_assert_double_le(level->discarded, 1);
+}
+
+START_TEST(without_a_budget_it_tells_sizes_and_ways_and_takes_no_curve)
+{
+	struct sonde_cache_report *r = probe_for(&roomy, (uint64_t)_i + 1, 0);
+
+	ck_assert_uint_eq(r->nlevels, 3);
+	assert_exact(&r->levels[0], 32 * KIB, 8);
+	assert_exact(&r->levels[1], 256 * KIB, 8);
+	assert_exact(&r->levels[2], 3 * MIB, 12);
+	ck_assert_int_eq(r->levels[0].method, SONDE_METHOD_STRIDES);
+	ck_assert_int_eq(r->levels[1].method, SONDE_METHOD_CONFLICTS);
+	ck_assert_int_eq(r->levels[2].method, SONDE_METHOD_CONFLICTS);
+	ck_assert_uint_eq(r->levels[1].colours, 8);
+	ck_assert_uint_eq(r->levels[2].colours, 64);
+	assert_latency(&r->levels[0].latency, 4, 3);
+	assert_latency(&r->levels[1].latency, 12, 3);
+	ck_assert_double_eq_tol(r->core_hz, 3e9, 3e7);
+	ck_assert_uint_eq(r->npoints, 0);
+	ck_assert_uint_eq(r->ntlb, 0);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(gives_the_sweeps_over_which_it_found_the_ways)
+{
+	struct machine_model model = without_third_level();
+	struct sonde_cache_report *r = probe_for(&model, 3, 0);
+	const struct sonde_cache_level *l = &r->levels[1];
+
+	ck_assert_uint_eq(r->nlevels, 2);
+	ck_assert_uint_eq(r->levels[0].nsweeps, 0);
+	ck_assert_uint_ge(l->nsweeps, 2);
+	for (size_t i = 0; i < l->nsweeps; i++) {
+		const struct sonde_cache_sweep *s = &l->sweeps[i];
+
+		ck_assert_uint_eq(s->ways, 8);
+		ck_assert_uint_gt(s->n, s->ways);
+		ck_assert_uint_lt(s->offset, METER_CHUNK);
+		ck_assert_double_eq(s->misses[0], 0);
+		/* Of strict LRU all lines miss, or none. */
+		ck_assert_double_lt(s->misses[s->ways], 0.5);
+		ck_assert_double_eq_tol(s->misses[s->ways + 1], s->ways + 1, 1.5);
+	}
+	ck_assert_double_eq_tol(l->softness, 1, 0.15);
+	assert_latency(&r->memory, 250, 3);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(gives_a_capacity_curve_of_the_third_level)
+{
+	struct sonde_cache_report *r = probe_for(&roomy, 2, 0);
+	const struct sonde_cache_reach *reach = &r->levels[2].reach;
+
+	ck_assert_uint_ge(r->nlevels, 3);
+	ck_assert_uint_ge(reach->n, 4);
+	for (unsigned int i = 1; i < reach->n; i++)
+		ck_assert_double_gt(reach->bytes[i], reach->bytes[i - 1]);
+	ck_assert_double_lt(reach->bytes[0], 3.0 * MIB);
+	ck_assert_double_gt(reach->bytes[reach->n - 1], 6.0 * MIB);
+	ck_assert_double_eq_tol(reach->cycles[0], 40, 6);
+	ck_assert_double_eq_tol(reach->cycles[reach->n - 1], 250, 40);
+	ck_assert_uint_eq(r->levels[0].reach.n, 0);
+	ck_assert_uint_eq(r->levels[1].reach.n, 0);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(tells_a_level_that_is_not_exclusive_from_one_that_is)
+{
+	struct machine_model model = without_third_level();
+	struct sonde_cache_report *r;
+
+	model.cache[0].policy = POLICY_LRU;
+	model.cache[1].inclusion = EXCLUSIVE;
+	r = probe_for(&model, 1, 0);
+	ck_assert_uint_eq(r->nlevels, 2);
+	ck_assert_int_ne(r->levels[1].holding, SONDE_HOLDING_ALSO);
+	sonde_cache_report_free(r);
+	model.cache[1].inclusion = NON_INCLUSIVE;
+	r = probe_for(&model, 1, 0);
+	ck_assert_int_eq(r->levels[1].holding, SONDE_HOLDING_ALSO);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
+START_TEST(refuses_time_that_is_none_and_too_little_memory)
+{
+	static const double wrong[] = { -1, -INFINITY, NAN };
 	struct sonde_cache_report *report = NULL;
 	struct sonde_cache_options options = { .budget_s = 0 };
 	struct meter *meter;
 
 	ck_assert_int_eq(machine_open(&meter, &two_levels, 1), 0);
-	ck_assert_int_eq(probe_cache_with(meter, &options, &report), -EINVAL);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		options.budget_s = wrong[i];
+		ck_assert_int_eq(probe_cache_with(meter, &options, &report), -EINVAL);
+	}
 	options.budget_s = 1;
 	options.max_bytes = 100 * KIB;
 	ck_assert_int_eq(probe_cache_with(meter, &options, &report), -EINVAL);
@@ -261,8 +409,13 @@ int main(void)
 	tcase_add_test(tc, says_so_where_the_sweep_ends_inside_the_last_level);
 	tcase_add_test(tc, gives_the_same_answer_for_the_same_seed);
 	tcase_add_test(tc, counts_what_it_throws_away);
+	tcase_add_loop_test(tc, without_a_budget_it_tells_sizes_and_ways_and_takes_no_curve, 0, 2);
+	tcase_add_test(tc, gives_a_capacity_curve_of_the_third_level);
+	tcase_add_test(tc, tells_a_level_that_is_not_exclusive_from_one_that_is);
+	tcase_add_test(quick, gives_the_sweeps_over_which_it_found_the_ways);
+	tcase_add_test(quick, says_so_where_there_is_no_room_for_sets_and_no_curve);
 	tcase_add_test(quick, stops_when_told_to);
-	tcase_add_test(quick, refuses_no_time_and_too_little_memory);
+	tcase_add_test(quick, refuses_time_that_is_none_and_too_little_memory);
 	tcase_add_test(quick, holds_a_claim_against_the_interval);
 	suite_add_tcase(suite, tc);
 	suite_add_tcase(suite, quick);

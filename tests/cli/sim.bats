@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# tests/sim/caches: probes held against simulated machines.
+# shellcheck disable=SC2164 # bats ends a test at what fails
+load helper
+
+CACHES=$(realpath "${O:-build}/tests/sim/caches")
+TABLE=$SOURCE/tests/recordings/machines-dev.tsv
+export CACHES TABLE
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'machine\tlevel\tsize_bytes\tways\tline_bytes\tsets\tshared_by_threads\n' >header
+	{
+		cat header
+		printf 'small\t1\t8192\t4\t32\t64\t1\n'
+	} >small.tsv
+}
+
+# refused STATUS WORDS ARGS...: exit status, one line with WORDS on stderr, nothing else
+refused() {
+	local status_wanted=$1 words=$2
+	shift 2
+	run --separate-stderr "$CACHES" "$@"
+	[ "$status" -eq "$status_wanted" ]
+	[ -z "$output" ]
+	one_line "$stderr"
+	has "$stderr" "$words"
+}
+
+@test "the simulator's help says what is counted" {
+	run --separate-stderr "$CACHES" --help
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	has "$output" "R of N caches right, U unknown, W confidently wrong"
+	has "$output" "is in none of R, U and W"
+	for option in profile seed method machine budget jobs verbose; do
+		has "$output" "--$option"
+	done
+}
+
+@test "the simulator refuses a bad table by file and line" {
+	{
+		cat small.tsv
+		printf 'small\ttwo\t8192\t4\t32\t64\t1\n'
+	} >bad.tsv
+	refused 1 "bad.tsv:3: level is 'two'" bad.tsv
+	refused 1 "none.tsv: No such file" none.tsv
+	refused 1 "header:1: no machines" header
+	refused 1 "Is a directory" .
+}
+
+@test "the simulator refuses options that are none" {
+	refused 2 "which table?"
+	refused 2 "one table only" small.tsv small.tsv
+	refused 2 "'home' is no value for --profile" --profile home small.tsv
+	refused 2 "'guess' is no value for --method" --method guess small.tsv
+	refused 2 "'-1' is no value for --seed" --seed -1 small.tsv
+	refused 2 "'0' is no value for --jobs" --jobs 0 small.tsv
+	refused 2 "bad option '--colour'" --colour small.tsv
+	refused 2 "bad option '--seed'" small.tsv --seed
+	refused 1 "no machine of small.tsv" --machine 'large*' small.tsv
+}
+
+@test "the simulator prints a line a cache and counts them last" {
+	{
+		cat small.tsv
+		printf 'odd\t1\t8192\t4\t32\t65\t1\n'
+	} >two.tsv
+	run --separate-stderr "$CACHES" two.tsv
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "${#lines[@]}" -eq 3 ]
+	has "${lines[0]}" "$(printf 'small\tL1\t8192/4/32\t')"
+	has "${lines[1]}" "left out: ways x line x sets is not its size"
+	[[ ${lines[2]} =~ ^[01]" of 1 caches right, "[01]" unknown, 0 confidently wrong"$ ]]
+}
+
+@test "the simulator says the same again, whatever runs at once" {
+	"$CACHES" --machine '*K[56]*' --jobs 1 --profile cloud --seed 3 "$TABLE" >one
+	"$CACHES" --machine '*K[56]*' --jobs 3 --profile cloud --seed 3 "$TABLE" >three
+	cmp one three
+	[ "$(wc -l <one)" -ge 5 ]
+}
