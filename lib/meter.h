@@ -46,7 +46,7 @@ struct meter_window {
  * @places: @n places that are made one cycle, none of another lane
  * @n: how many
  * @skip: loads untimed before the start
- * @steps: loads of a window, a multiple of METER_UNROLL
+ * @steps: loads of a window, any number; unrolled by METER_UNROLL
  * @out: @nout windows
  * @nout: how many
  */
@@ -69,7 +69,7 @@ struct meter_lane {
  * @link: make the places @places[0..@n) one cycle in this order. Every place is
  *        written, in order
  * @chase: go on along the cycle: @skip loads untimed, then @nout windows of
- *         @steps loads (a multiple of METER_UNROLL), back to back but for the
+ *         @steps loads (any number), back to back but for the
  *         chain between them
  * @move: go on on CPU @cpu: link and chase run there from now on. What this CPU
  *        has cached stays as it is but for some lines. 0, -EPERM (may not run

@@ -4,14 +4,12 @@
  *
  * Inside a window's interval: `steps` dependent loads, one jump for every
  * METER_UNROLL of them, and one serialised read of the clock, whose median cost
- * is subtracted. Not inside: the chain, the bookkeeping, the call itself.
- *
- * The chain is 1024 dependent register additions, a core cycle each on every
- * processor this runs on. It adds a register and not a constant: some cores
- * fold additions of constants away at renaming.
+ * is subtracted. Not inside: the chain, the bookkeeping, the call itself. The
+ * loops are those of the module: core.h.
  */
 #include <errno.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,56 +19,18 @@
 #include <cpuid.h>
 #endif
 
+#include "../kmod/core.h"
 #include "free_memory.h"
-#include "meter.h"
+#include "meter_user.h"
 
-#define CHAIN_ROUNDS	64
-#define CHAIN_UNROLL	16
 /* A pause this long is not the walk's own: a load takes a tenth of it. */
 #define GAP_S		1e-6
 
-struct meter_user {
-	struct meter meter;
-	const struct sonde_clock *clk;
-	cpu_set_t before;	/* where the thread might run until open */
-	int nice;		/* and how nicely */
-	char *pool;
-	size_t pool_bytes;
-	void *at;		/* where the walk stands */
-	uint64_t overhead;	/* ticks of a clock read */
-};
+_Static_assert(METER_UNROLL == CORE_UNROLL, "what is timed is a multiple of the core's");
 
-#define REP4(x)  x x x x
-#define REP16(x) REP4(REP4(x))
-
-/* Assembly, so that neither -O0 nor a sanitizer gets between two loads. */
-static void *walk(void *at, uint64_t steps)
+void *meter_user_walk(void *at, uint64_t steps)
 {
-	for (uint64_t i = 0; i < steps; i += METER_UNROLL) {
-#if defined(__x86_64__)
-		__asm__ volatile(REP16("mov (%0), %0\n\t") : "+r"(at) : : "memory");
-#elif defined(__aarch64__)
-		__asm__ volatile(REP16("ldr %0, [%0]\n\t") : "+r"(at) : : "memory");
-#else
-		REP16(at = *(void *volatile *)at;)
-#endif
-	}
-	return at;
-}
-
-static void chain(void)
-{
-	unsigned long a = 1, b = 3;
-
-	for (unsigned int i = 0; i < CHAIN_ROUNDS; i++) {
-#if defined(__x86_64__)
-		__asm__ volatile(REP16("add %1, %0\n\t") : "+r"(a) : "r"(b));
-#elif defined(__aarch64__)
-		__asm__ volatile(REP16("add %0, %0, %1\n\t") : "+r"(a) : "r"(b));
-#else
-		REP16(a += b; __asm__ volatile("" : "+r"(a));)
-#endif
-	}
+	return core_walk(at, steps);
 }
 
 static struct meter_user *to_user(struct meter *m)
@@ -80,37 +40,95 @@ static struct meter_user *to_user(struct meter *m)
 
 static void drop_pages(struct meter_user *u)
 {
-	if (u->pool)
-		munmap(u->pool, u->pool_bytes);
+	if (u->map)
+		munmap(u->map, u->map_bytes);
+	u->map = NULL;
 	u->pool = NULL;
+	u->nchunks = 0;
 }
 
 /*
  * Base pages on purpose: then a page is a unit that the operating system placed
- * by itself, and the cost of translation is the same at every size.
+ * by itself, and the cost of translation is the same at every size. What is
+ * mapped before the aligned pool is never touched, so it costs no memory.
  */
 static int user_pages(struct meter *m, size_t chunks)
 {
 	struct meter_user *u = to_user(m);
-	size_t bytes = chunks * METER_CHUNK;
-	char *pool;
+	size_t bytes = chunks * METER_CHUNK + METER_ALIGN;
 
 	drop_pages(u);
-	pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (pool == MAP_FAILED)
+	if (chunks > (SIZE_MAX - METER_ALIGN) / METER_CHUNK)
 		return -ENOMEM;
-	madvise(pool, bytes, MADV_NOHUGEPAGE);
+	u->map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (u->map == MAP_FAILED) {
+		u->map = NULL;
+		return -ENOMEM;
+	}
+	u->map_bytes = bytes;
+	u->pool = u->map + (-(uintptr_t)u->map & (METER_ALIGN - 1));
+	u->nchunks = chunks;
+	madvise(u->map, bytes, MADV_NOHUGEPAGE);
 	/* Touched with something: equal pages may be merged, zero pages shared. */
-	for (size_t i = 0; i < bytes; i += METER_CHUNK)
-		*(uint64_t *)(void *)(pool + i) = i + 1;
-	u->pool = pool;
-	u->pool_bytes = bytes;
+	for (size_t i = 0; i < chunks; i++)
+		*(uint64_t *)(void *)(u->pool + i * METER_CHUNK) = i + 1;
 	return 0;
 }
 
-static void user_link(struct meter *m, const uint32_t *places, size_t n)
+/* Chunks of a page are chunks of its frame. */
+static uint64_t chunk_frame(const struct meter_user *u, const struct sonde_frame *page,
+			    size_t chunk)
+{
+	size_t a_page = u->meter.page_size / METER_CHUNK;
+
+	return page->frame * a_page + chunk % a_page;
+}
+
+static int read_frames(struct meter_user *u, size_t first, size_t n, uint64_t *out)
+{
+	size_t a_page = u->meter.page_size / METER_CHUNK;
+	size_t page = first / a_page, npages = (first + n + a_page - 1) / a_page - page;
+	struct sonde_frame *pages = calloc(npages, sizeof(*pages));
+	ssize_t got;
+	int err = 0;
+
+	if (!pages)
+		return -ENOMEM;
+	got = sonde_frames_read(u->frames, u->pool + page * u->meter.page_size, npages, pages);
+	if (got < 0)
+		err = (int)got;
+	for (size_t i = first; !err && i < first + n; i++) {
+		const struct sonde_frame *frame = &pages[i / a_page - page];
+
+		if (!(frame->flags & SONDE_FRAME_FRAME))
+			err = -EPERM;
+		else
+			out[i - first] = chunk_frame(u, frame, i);
+	}
+	free(pages);
+	return err;
+}
+
+static int user_frames(struct meter *m, size_t first, size_t n, uint64_t *out)
 {
 	struct meter_user *u = to_user(m);
+	int err;
+
+	if (first > u->nchunks || n > u->nchunks - first)
+		return -EINVAL;
+	if (!u->frames) {
+		err = sonde_frames_open(&u->frames, SONDE_FRAMES_AUTO);
+		if (err)
+			return err;
+	}
+	/* Whoever may open the module's device but is not root sees colours only. */
+	if (sonde_frames_backend(u->frames) == SONDE_FRAMES_NONE)
+		return -EPERM;
+	return n ? read_frames(u, first, n, out) : 0;
+}
+
+void *meter_user_link(const struct meter_user *u, const uint32_t *places, size_t n)
+{
 	char *first = u->pool + (size_t)places[0] * METER_PLACE;
 	char *next;
 
@@ -118,34 +136,111 @@ static void user_link(struct meter *m, const uint32_t *places, size_t n)
 		next = i + 1 < n ? u->pool + (size_t)places[i + 1] * METER_PLACE : first;
 		*(void **)(void *)(u->pool + (size_t)places[i] * METER_PLACE) = next;
 	}
-	u->at = first;
+	return first;
 }
 
-static uint64_t timed(struct meter_user *u, uint64_t start)
+static uint64_t timed(const struct meter_user *u, uint64_t start)
 {
 	uint64_t ticks = sonde_clock_now(u->clk) - start;
 
 	return ticks > u->overhead ? ticks - u->overhead : 1;
 }
 
-static void user_chase(struct meter *m, uint64_t skip, unsigned int steps,
-		       struct meter_window *out, size_t nout)
+void *meter_user_windows(const struct meter_user *u, void *at, unsigned int steps,
+			 struct meter_window *out, size_t nout)
 {
-	struct meter_user *u = to_user(m);
-	void *at = walk(u->at, skip);
 	uint64_t start;
 
 	for (size_t i = 0; i < nout; i++) {
 		start = sonde_clock_now(u->clk);
-		chain();
+		core_chain();
 		out[i].chain = timed(u, start);
 
 		start = sonde_clock_now(u->clk);
-		at = walk(at, steps);
+		at = core_walk(at, steps);
 		out[i].ticks = timed(u, start);
 		out[i].begin = start;
 	}
-	u->at = at;
+	return at;
+}
+
+int meter_user_hire(struct meter_user *u, unsigned int cpu, struct crew_member **out)
+{
+	int err = 0;
+
+	if (cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	if (cpu == u->home) {
+		*out = NULL;
+		return 0;
+	}
+	if (!CPU_ISSET(cpu, &u->before))
+		return -EPERM;
+	if (!u->crew)
+		err = crew_open(&u->crew, u->clk);
+	return err ? err : crew_hire(u->crew, cpu, out);
+}
+
+static int user_move(struct meter *m, unsigned int cpu)
+{
+	struct meter_user *u = to_user(m);
+
+	return meter_user_hire(u, cpu, &u->here);
+}
+
+/* On the CPU where the probe is. */
+static void run_here(struct meter_user *u, void (*run)(void *ctx), void *ctx)
+{
+	if (!u->here) {
+		run(ctx);
+		return;
+	}
+	crew_start(u->here, run, ctx);
+	crew_wait(u->here);
+}
+
+struct link_order {
+	struct meter_user *u;
+	const uint32_t *places;
+	size_t n;
+};
+
+static void run_link(void *ctx)
+{
+	const struct link_order *o = ctx;
+
+	o->u->at = meter_user_link(o->u, o->places, o->n);
+}
+
+static void user_link(struct meter *m, const uint32_t *places, size_t n)
+{
+	struct link_order o = { to_user(m), places, n };
+
+	run_here(o.u, run_link, &o);
+}
+
+struct chase_order {
+	struct meter_user *u;
+	uint64_t skip;
+	unsigned int steps;
+	struct meter_window *out;
+	size_t nout;
+};
+
+static void run_chase(void *ctx)
+{
+	const struct chase_order *o = ctx;
+	struct meter_user *u = o->u;
+
+	u->at = meter_user_windows(u, meter_user_walk(u->at, o->skip), o->steps, o->out, o->nout);
+}
+
+static void user_chase(struct meter *m, uint64_t skip, unsigned int steps,
+		       struct meter_window *out, size_t nout)
+{
+	struct chase_order o = { to_user(m), skip, steps, out, nout };
+
+	run_here(o.u, run_chase, &o);
 }
 
 static double user_now(struct meter *m)
@@ -170,7 +265,9 @@ static void user_close(struct meter *m)
 {
 	struct meter_user *u = to_user(m);
 
+	crew_close(u->crew);
 	drop_pages(u);
+	sonde_frames_close(u->frames);
 	sched_setaffinity(0, sizeof(u->before), &u->before);
 	setpriority(PRIO_PROCESS, 0, u->nice);
 	free(u);
@@ -178,8 +275,11 @@ static void user_close(struct meter *m)
 
 static const struct meter_ops user_ops = {
 	.pages = user_pages,
+	.frames = user_frames,
 	.link = user_link,
 	.chase = user_chase,
+	.move = user_move,
+	.together = meter_user_together,
 	.gaps = user_gaps,
 	.now = user_now,
 	.close = user_close,
@@ -197,10 +297,22 @@ static int is_guest(void)
 #endif
 }
 
+/* EINVAL of the kernel: offline, or outside the cpuset. */
+static int bind_home(struct meter_user *u)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(u->home, &one);
+	if (!sched_getaffinity(0, sizeof(u->before), &u->before) &&
+	    !sched_setaffinity(0, sizeof(one), &one))
+		return 0;
+	return errno == EINVAL ? -EPERM : -errno;
+}
+
 int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned int cpu)
 {
 	struct meter_user *u;
-	cpu_set_t one;
 	int err;
 
 	if (cpu >= CPU_SETSIZE)
@@ -213,18 +325,15 @@ int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned in
 		.page_size = (size_t)sysconf(_SC_PAGESIZE),
 		/* Half: a measurement must not push others out. */
 		.max_bytes = free_memory("") / 2,
-		.chain_cycles = CHAIN_ROUNDS * CHAIN_UNROLL,
+		.chain_cycles = CORE_CHAIN_CYCLES,
 		.tick_ns = sonde_clock_ns(clk, 1),
 		.is_guest = is_guest(),
 	};
 	u->clk = clk;
 	u->overhead = (uint64_t)sonde_clock_info(clk)->overhead_ticks;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_getaffinity(0, sizeof(u->before), &u->before) ||
-	    sched_setaffinity(0, sizeof(one), &one)) {
-		/* EINVAL: offline, or outside the cpuset. */
-		err = errno == EINVAL ? -EPERM : -errno;
+	u->home = cpu;
+	err = bind_home(u);
+	if (err) {
 		free(u);
 		return err;
 	}

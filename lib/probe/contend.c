@@ -7,7 +7,7 @@
 #include "ring.h"
 
 #define STEPS		1024
-#define WINDOWS_LEAST	64
+#define WINDOWS_LEAST	32
 #define WINDOWS_MOST	512
 /* How often alone and beside the others, in turn. */
 #define ROUNDS		3
@@ -15,7 +15,7 @@
 #define COVERED		0.5
 #define KEPT_LEAST	8
 /*
- * Share of misses: two sets of 0.7 of a cache overfill it by 0.4, so whatever is
+ * Share of misses: two sets of 0.65 of a cache overfill it by 0.3, so whatever is
  * replaced, a fifth of the loads at least miss; without a neighbour none more
  * than before.
  */
@@ -25,13 +25,12 @@
 /**
  * struct crowd - lanes at work
  * @lanes: @n
- * @nwanted: of them, the first ones, whose answer is wanted
  * @windows: of all, @nout each
  */
 struct crowd {
 	struct meter_lane *lanes;
 	struct meter_window *windows;
-	size_t n, nwanted, nout;
+	size_t n, nout;
 };
 
 size_t contend_most(const struct share *s, const struct share_plan *plan)
@@ -156,17 +155,28 @@ static int run_lanes(struct share *s, const struct meter_lane *lanes, size_t n)
 	return err ? err : s->meter->ops->together(s->meter, lanes, n);
 }
 
+/*
+ * Each by itself. Of two it is done in turn with both at once; of more only once
+ * a level, as each of many would otherwise be measured as often as there are.
+ */
 static int run_alone(struct share *s, struct crowd *c, double *cycles)
 {
+	double *known;
 	size_t discarded;
 	int err;
 
-	for (size_t l = 0; l < c->nwanted; l++) {
+	for (size_t l = 0; l < c->n; l++) {
+		known = &s->alone[share_index(s, c->lanes[l].cpu)];
+		if (c->n > 2 && *known > 0) {
+			cycles[l] = *known;
+			continue;
+		}
 		err = run_lanes(s, &c->lanes[l], 1);
 		if (err && err != -EAGAIN)
 			return err;
 		cycles[l] = err ? NAN : share_cycles(s, c->lanes[l].out, c->nout, STEPS,
 						     &discarded);
+		*known = err ? 0 : cycles[l];
 	}
 	return 0;
 }
@@ -181,7 +191,7 @@ static int run_together(struct share *s, struct crowd *c, double *cycles)
 		return err;
 	if (!err)
 		forget_gaps(c);
-	for (size_t l = 0; l < c->nwanted; l++) {
+	for (size_t l = 0; l < c->n; l++) {
 		kept = err ? 0 : keep_covered(c, l, w);
 		cycles[l] = kept < KEPT_LEAST ? NAN
 					      : share_cycles(s, w, kept, STEPS, &discarded);
@@ -215,29 +225,29 @@ static void summarize(const struct share_plan *plan, const double *alone, const 
 }
 
 int contend_take(struct share *s, const struct share_plan *plan, const unsigned int *cpus,
-		 size_t n, size_t nwanted, struct contend *out)
+		 size_t n, struct contend *out)
 {
-	double *alone = calloc(2 * ROUNDS * nwanted, sizeof(*alone));
-	double *beside = alone + ROUNDS * nwanted;
-	struct crowd c = { .n = n, .nwanted = nwanted };
+	double *alone = calloc(2 * ROUNDS * n, sizeof(*alone));
+	double *beside = alone + ROUNDS * n;
+	struct crowd c = { .n = n };
 	int err;
 
 	if (!alone)
 		return -ENOMEM;
 	err = n > contend_most(s, plan) ? -EOPNOTSUPP : open_crowd(s, plan, cpus, &c);
 	for (size_t r = 0; r < ROUNDS && !err; r++) {
-		err = run_alone(s, &c, alone + r * nwanted);
+		err = run_alone(s, &c, alone + r * n);
 		if (!err)
-			err = run_together(s, &c, beside + r * nwanted);
+			err = run_together(s, &c, beside + r * n);
 	}
 	if (!err)
-		summarize(plan, alone, beside, nwanted, out);
+		summarize(plan, alone, beside, n, out);
 	close_crowd(&c);
 	free(alone);
 	return err;
 }
 
-int contend_is_disturbed(const struct share_plan *plan, const struct contend *c)
+static int is_disturbed(const struct share_plan *plan, const struct contend *c)
 {
 	/* By itself it must fit. */
 	if (!(c->beside > 0) || c->alone > sqrt(plan->again * plan->beyond))
@@ -245,4 +255,23 @@ int contend_is_disturbed(const struct share_plan *plan, const struct contend *c)
 	if (c->missed > MISSED_SOME)
 		return 1;
 	return c->missed < MISSED_NONE ? 0 : -ENODATA;
+}
+
+/*
+ * One of two that share a cache can be quick enough to keep its lines there, and
+ * sees nothing of the other, which misses all the more. So one is enough.
+ */
+int contend_judge(const struct share_plan *plan, const struct contend *seen, size_t n)
+{
+	size_t disturbed = 0, open = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int d = is_disturbed(plan, &seen[i]);
+
+		disturbed += d == 1;
+		open += d < 0;
+	}
+	if (disturbed)
+		return 1;
+	return open > n / 8 ? -ENODATA : 0;
 }

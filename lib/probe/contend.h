@@ -27,14 +27,17 @@ struct contend {
 size_t contend_most(const struct share *s, const struct share_plan *plan);
 
 /*
- * All of @cpus[0..@n) at once; what the first @nwanted saw to @out. 0; -EOPNOTSUPP (no test for this
- * level, or @n is more than contend_most()), -ENOMEM, -ECANCELED, or what
- * meter_ops.together said.
+ * All of @cpus[0..@n) at once, and what each saw to @out. 0; -EOPNOTSUPP (no test
+ * for this level, or @n is more than contend_most()), -ENOMEM, -ECANCELED, or
+ * what meter_ops.together said.
  */
 int contend_take(struct share *s, const struct share_plan *plan, const unsigned int *cpus,
-		 size_t n, size_t nwanted, struct contend *out);
+		 size_t n, struct contend *out);
 
-/* 1 if others took room from it, 0 if not, -ENODATA if that cannot be told. */
-int contend_is_disturbed(const struct share_plan *plan, const struct contend *c);
+/*
+ * Whether some of the @n that were together have this cache in common: 1, 0, or
+ * -ENODATA if that cannot be told.
+ */
+int contend_judge(const struct share_plan *plan, const struct contend *seen, size_t n);
 
 #endif

@@ -27,9 +27,11 @@
  * struct groups_ops - how CPUs are compared
  * @same: whether @a and @b belong together: 1, 0, -ENODATA (cannot be told), or
  *        an error that ends the search
- * @alone: for each of the first @nwanted of @cpus[0..@n) to @out: 1 if none of
- *         the others disturbs it, 0 if one does, GROUPS_NO_WORD. 0, -EOPNOTSUPP
- *         (no such test), or an error that ends the search. May be NULL
+ * @alone: for each of the first @nwanted of @cpus[0..@n), 1 or all, to @out: 1 if
+ *         it belongs to none of the others, 0 if it does, GROUPS_NO_WORD; that
+ *         the others do not belong together is known if @nwanted is 1. 0,
+ *         -EOPNOTSUPP (no such test), or an error that ends the search. May be
+ *         NULL
  * @placed: @n CPUs have their group; an error ends the search. May be NULL
  */
 struct groups_ops {

@@ -1,21 +1,51 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "handover.h"
 #include "ring.h"
+#include "shuffle.h"
 
-/* Lines of a chunk that are walked: one of each pair. */
+/* Lines of a chunk that are walked: one of each pair, or at a few offsets. */
 #define CHUNK_PAIRS	(METER_CHUNK_LINES / 2)
-/* Loads of a window, or all of a smaller set. */
-#define STEPS		256
+#define OFFSETS		4
+/* A set is so many windows, if that makes them neither too short nor too long. */
+#define WINDOWS		16
+#define STEPS_LEAST	64
+#define STEPS_MOST	256
 #define COLD_WINDOWS	32
+/* From the load to the first read, over the same from that to the second: more,
+ * and by more than the hand-over itself takes, means that the reader's CPU was
+ * busy with something else meanwhile, which the lines need not have survived. */
+#define LATE		1.5
+#define LATE_S		50e-6
 
-/* One line of each pair of the @n chunks @chunks to @lines, as places. */
-static size_t walk_pairs(struct share *s, const uint32_t *chunks, size_t n, uint32_t *lines)
+/* Some pairs of a chunk, and a line of each. */
+static size_t draw_offsets(struct share *s, const struct share_plan *plan, uint32_t *offsets)
 {
-	/* The other lines of the pairs are the second half of the turn. */
-	ring_sweeps(&s->rng, chunks, n, lines);
-	for (size_t i = 0; i < n * CHUNK_PAIRS; i++)
-		lines[i] *= METER_LINE_PLACES;
-	return n * CHUNK_PAIRS;
+	for (uint32_t i = 0; i < CHUNK_PAIRS; i++)
+		offsets[i] = i;
+	shuffle(&s->rng, offsets, CHUNK_PAIRS);
+	for (uint32_t i = 0; i < CHUNK_PAIRS; i++)
+		offsets[i] = 2 * offsets[i] + (uint32_t)sonde_rng_below(&s->rng, 2);
+	return plan->sweep ? OFFSETS : CHUNK_PAIRS;
+}
+
+/*
+ * These lines of the @n chunks @chunks to @lines, as places: in random order
+ * within a group of chunks, whose translations fit in any TLB, then the next.
+ */
+static size_t walk_offsets(struct share *s, const uint32_t *chunks, size_t n,
+			   const uint32_t *offsets, size_t noffsets, uint32_t *lines)
+{
+	uint32_t *at = lines, *group = lines;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < noffsets; k++)
+			*at++ = (chunks[i] * METER_CHUNK_LINES + offsets[k]) * METER_LINE_PLACES;
+		if ((i + 1) % RING_GROUP && i + 1 < n)
+			continue;
+		shuffle(&s->rng, group, (size_t)(at - group));
+		group = at;
+	}
+	return n * noffsets;
 }
 
 /* Translations of the set, and the loops themselves, to where @cpu has them. */
@@ -34,27 +64,39 @@ static int warm_reader(struct share *s, const struct share_plan *plan, unsigned 
 	return 0;
 }
 
-/* Ends where the set begins. */
-static int load(struct share *s, const struct share_plan *plan, unsigned int cpu, size_t nset,
-		size_t nsweep)
+/* Ends where the set begins; *@loaded is when the set, but not yet the sweep, was
+ * loaded. */
+static int load(struct share *s, unsigned int cpu, size_t nset, size_t nsweep, double *loaded)
 {
 	struct meter *m = s->meter;
-	size_t turn = nset + nsweep;
 	int err = m->ops->move(m, cpu);
 
 	if (err)
 		return err;
-	m->ops->link(m, s->lines, turn);
+	m->ops->link(m, s->lines, nset + nsweep);
 	/* A set without a sweep settles in its level. */
-	m->ops->chase(m, plan->sweep ? turn : 2 * turn, METER_UNROLL, s->windows, 0);
+	m->ops->chase(m, nsweep ? nset : 2 * nset, METER_UNROLL, s->windows, 0);
+	*loaded = m->ops->now(m);
+	m->ops->chase(m, nsweep, METER_UNROLL, s->windows, 0);
 	return 0;
+}
+
+static unsigned int choose_steps(size_t nset)
+{
+	size_t steps = nset / WINDOWS;
+
+	steps = steps < STEPS_MOST ? steps : STEPS_MOST;
+	steps = steps > STEPS_LEAST ? steps : STEPS_LEAST;
+	return (unsigned int)(steps < nset ? steps : nset);
 }
 
 int handover_take(struct share *s, const struct share_plan *plan, unsigned int from,
 		  unsigned int to, struct handover *out)
 {
+	uint32_t offsets[CHUNK_PAIRS];
 	struct meter *m = s->meter;
 	size_t nset, nsweep, n;
+	double loaded, read, swept;
 	unsigned int steps;
 	int err;
 
@@ -62,19 +104,24 @@ int handover_take(struct share *s, const struct share_plan *plan, unsigned int f
 	err = warm_reader(s, plan, to);
 	if (err)
 		return err;
-	nset = walk_pairs(s, s->chunks, plan->set, s->lines);
-	nsweep = walk_pairs(s, s->chunks + plan->set, plan->sweep, s->lines + nset);
-	err = load(s, plan, from, nset, nsweep);
+	n = draw_offsets(s, plan, offsets);
+	nset = walk_offsets(s, s->chunks, plan->set, offsets, n, s->lines);
+	nsweep = walk_offsets(s, s->chunks + plan->set, plan->sweep, offsets, n,
+			      s->lines + nset);
+	err = load(s, from, nset, nsweep, &loaded);
 	if (!err)
 		err = m->ops->move(m, to);
 	if (err)
 		return err;
-	steps = nset < 2 * STEPS ? (unsigned int)nset : STEPS;
+	steps = choose_steps(nset);
 	n = nset / steps;
 	*out = (struct handover){ .windows = 2 * n };
 	m->ops->chase(m, 0, steps, s->windows, n);
+	read = m->ops->now(m);
 	out->first = share_cycles(s, s->windows, n, steps, &out->discarded);
+	swept = m->ops->now(m);
 	m->ops->chase(m, nset - n * steps + nsweep, steps, s->windows, n);
+	out->is_late = read - loaded > LATE * (m->ops->now(m) - swept) + LATE_S;
 	out->again = share_cycles(s, s->windows, n, steps, &out->discarded);
 	return 0;
 }
@@ -87,13 +134,13 @@ int handover_cold(struct share *s, unsigned int cpu, double *cycles)
 
 	if (err)
 		return err;
-	if (windows * STEPS > n / 8)
-		windows = n / 8 / STEPS ? n / 8 / STEPS : 1;
+	if (windows * STEPS_MOST > n / 8)
+		windows = n / 8 / STEPS_MOST ? n / 8 / STEPS_MOST : 1;
 	ring_sweeps(&s->rng, s->chunks, s->nchunks, s->lines);
 	for (size_t i = 0; i < n; i++)
 		s->lines[i] *= METER_LINE_PLACES;
 	m->ops->link(m, s->lines, n);
-	m->ops->chase(m, 0, STEPS, s->windows, windows);
-	*cycles = share_cycles(s, s->windows, windows, STEPS, &discarded);
+	m->ops->chase(m, 0, STEPS_MOST, s->windows, windows);
+	*cycles = share_cycles(s, s->windows, windows, STEPS_MOST, &discarded);
 	return 0;
 }

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <hwloc.h>
+#include <sonde/stats.h>
 
+#include "../recorder.h"
 #include "handover.h"
 #include "share.h"
 #include "shuffle.h"
@@ -21,12 +23,22 @@
 #define DEFAULT_CACHES_S 3.0
 /* Most of the memory is the pool; the rest are walks through it. */
 #define POOL_SHARE	0.9
+/* Less is not worth a look. */
+#define CHUNKS_LEAST	16
 /* As the sampler of the cache probe does: see sampler.h. */
 #define SPREAD		4
 #define GAP_FACTOR	1.3
 #define GAP_NS		1000.0
 /* Memory has to be this much slower than the last level to be told from it. */
 #define CONTRAST	1.5
+/* A gap of so much between a level and memory may hide another one. */
+#define HIDING		8.0
+/* And a level that nobody has seen much quicker than memory. */
+#define FURTHER		2.0
+/* What is nearly as slow as memory is memory. */
+#define SAME		0.9
+/* Samples in which it is looked for. */
+#define FURTHER_SAMPLES	8
 
 int share_tick(struct share *s)
 {
@@ -37,6 +49,22 @@ int share_tick(struct share *s)
 		return 0;
 	snprintf(what, sizeof(what), "who shares level %u", s->at ? s->at->level : 0);
 	return o->progress(o->progress_ctx, s->done < 1 ? s->done : 1, what) ? -ECANCELED : 0;
+}
+
+size_t share_index(const struct share *s, unsigned int cpu)
+{
+	const struct sonde_share_options *o = s->options;
+	size_t low = 0, high = o->ncpus;
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (o->cpus[middle] <= cpu)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 int share_note(struct share *s, const char *fmt, ...)
@@ -106,7 +134,58 @@ double share_cycles(const struct share *s, const struct meter_window *w, size_t 
 		if (x[i] <= typical * GAP_FACTOR || x[i] <= typical + gap)
 			x[kept++] = x[i];
 	*discarded += n - kept;
-	return median(x, kept) / steps * s->meter->chain_cycles / chain;
+	qsort(x, kept, sizeof(*x), compare);
+	return sonde_stats_quantile(x, kept, 0.25) / steps * s->meter->chain_cycles / chain;
+}
+
+/* What a load costs after a sweep that the last known level does not hold. */
+static int measure_further(struct share *s, const struct share_plan *plan, double *cycles)
+{
+	const unsigned int *cpus = s->options->cpus;
+	double again[FURTHER_SAMPLES];
+	struct handover h;
+	int err = 0;
+
+	for (size_t i = 0; i < FURTHER_SAMPLES && !err; i++) {
+		err = share_tick(s);
+		if (!err)
+			err = handover_take(s, plan, cpus[i % 2], cpus[!(i % 2)], &h);
+		again[i] = h.again;
+	}
+	if (err)
+		return err;
+	qsort(again, FURTHER_SAMPLES, sizeof(*again), compare);
+	*cycles = sonde_stats_quantile(again, FURTHER_SAMPLES, 0.25);
+	return 0;
+}
+
+/*
+ * Where strangers crowd the last level, a curve over working sets does not show
+ * it; a walk that is over in half a millisecond finds it.
+ */
+static int look_further(struct share *s, double memory)
+{
+	struct share_plan *last = &s->plan[s->nplans - 1], plan;
+	double cycles;
+	int err;
+
+	share_try_level(s, &plan);
+	if (!plan.set || memory < HIDING * last->again)
+		return 0;
+	err = measure_further(s, &plan, &cycles);
+	if (err || cycles < CONTRAST * last->again || cycles > SAME * memory)
+		return err;
+	if (memory < FURTHER * cycles)
+		plan.set = 0;
+	plan.again = cycles;
+	plan.beyond = memory;
+	last->is_last = 0;
+	last->beyond = cycles;
+	s->plan[s->nplans++] = plan;
+	return share_note(s, plan.set ? "level %u: not seen when the caches were measured, only "
+				"while CPUs were compared; its size is not known"
+				      : "level %u: something is quicker than memory, but too crowded "
+				"here to tell who shares it", plan.level);
 }
 
 /* Memory as seen now; what the cache report says, if the pool is too small. */
@@ -116,8 +195,6 @@ static int measure_memory(struct share *s)
 	double cycles;
 	int err;
 
-	if (!last->set)
-		return 0;
 	s->at = last;
 	err = share_tick(s);
 	if (!err)
@@ -127,7 +204,7 @@ static int measure_memory(struct share *s)
 	if (cycles > CONTRAST * last->again)
 		last->beyond = cycles;
 	if (last->beyond > CONTRAST * last->again)
-		return 0;
+		return look_further(s, last->beyond);
 	last->set = 0;
 	return share_note(s, "level %u: %zu MiB are too few to see memory behind it, so a hit in "
 			  "it cannot be told", last->level, s->nchunks * METER_CHUNK >> 20);
@@ -157,6 +234,7 @@ static int run(struct share *s)
 	r->nlevels = s->nplans;
 	for (size_t i = s->nplans; i-- > 0 && !err;) {
 		s->at = &s->plan[i];
+		memset(s->alone, 0, s->options->ncpus * sizeof(*s->alone));
 		if (s->options->all_pairs)
 			err = compare_all(s);
 		if (!err)
@@ -178,14 +256,16 @@ static int copy_cpus(struct share *s)
 	return 0;
 }
 
-static int get_room(struct share *s, size_t chunks)
+static int get_room(struct share *s)
 {
-	s->nchunks = chunks;
+	size_t chunks = s->nchunks;
+
 	s->order = calloc(chunks, sizeof(*s->order));
 	s->chunks = calloc(chunks, sizeof(*s->chunks));
 	s->lines = calloc(chunks * METER_CHUNK_LINES, sizeof(*s->lines));
 	s->windows = calloc(SHARE_WINDOWS, sizeof(*s->windows));
-	if (!s->order || !s->chunks || !s->lines || !s->windows)
+	s->alone = calloc(s->options->ncpus, sizeof(*s->alone));
+	if (!s->alone || !s->order || !s->chunks || !s->lines || !s->windows)
 		return -ENOMEM;
 	for (size_t i = 0; i < chunks; i++)
 		s->chunks[i] = (uint32_t)i;
@@ -193,19 +273,21 @@ static int get_room(struct share *s, size_t chunks)
 	return s->meter->ops->pages(s->meter, chunks);
 }
 
+/* All the memory that may be had, so that something in it is cold. */
 static int prepare(struct share *s)
 {
-	size_t bytes = s->options->max_bytes ? s->options->max_bytes : DEFAULT_BYTES, chunks;
+	size_t bytes = s->options->max_bytes ? s->options->max_bytes : DEFAULT_BYTES;
 	int err = copy_cpus(s);
 
 	if (err)
 		return err;
 	if (bytes > s->meter->max_bytes)
 		bytes = s->meter->max_bytes;
-	err = share_make_plans(s, (size_t)(POOL_SHARE * (double)bytes / METER_CHUNK), &chunks);
-	if (err)
-		return err;
-	return get_room(s, chunks ? chunks : 1);
+	s->nchunks = (size_t)(POOL_SHARE * (double)bytes / METER_CHUNK);
+	if (s->nchunks < CHUNKS_LEAST)
+		return -ENOMEM;
+	err = share_make_plans(s);
+	return err ? err : get_room(s);
 }
 
 /* Ascending, each once. */
@@ -220,6 +302,7 @@ static int check_options(const struct sonde_share_options *o)
 static void close_share(struct share *s)
 {
 	sonde_share_report_free(s->report);
+	free(s->alone);
 	free(s->windows);
 	free(s->lines);
 	free(s->chunks);
@@ -255,16 +338,21 @@ int probe_share_with(struct meter *meter, const struct sonde_share_options *opti
 	return err;
 }
 
+/* @before_s went into the caches. */
 static int share_here(const struct sonde_clock *clk, const struct sonde_share_options *options,
-		      struct sonde_share_report **report)
+		      double before_s, struct sonde_share_report **report)
 {
 	struct meter *meter;
 	int err = meter_user_open(&meter, clk, options->cpus[0]);
 
+	if (!err)
+		err = recorder_share(options->recorder, options, before_s, &meter);
 	if (err)
 		return err;
 	err = probe_share_with(meter, options, report);
 	meter->ops->close(meter);
+	if (!err)
+		(*report)->elapsed_s += before_s;
 	return err;
 }
 
@@ -282,18 +370,17 @@ static int share_with_caches(const struct sonde_clock *clk,
 		.seed = options->seed,
 		.progress = options->progress,
 		.progress_ctx = options->progress_ctx,
+		.recorder = options->recorder,
 	};
 	int err;
 
 	if (options->caches)
-		return share_here(clk, options, report);
+		return share_here(clk, options, 0, report);
 	err = sonde_probe_cache(clk, &how, &caches);
 	if (err)
 		return err;
 	full.caches = caches;
-	err = share_here(clk, &full, report);
-	if (!err)
-		(*report)->elapsed_s += caches->elapsed_s;
+	err = share_here(clk, &full, caches->elapsed_s, report);
 	sonde_cache_report_free(caches);
 	return err;
 }
@@ -355,13 +442,8 @@ void sonde_share_report_free(struct sonde_share_report *report)
 {
 	if (!report)
 		return;
-	for (size_t i = 0; i < report->nlevels; i++) {
-		for (size_t g = 0; g < report->levels[i].ngroups; g++) {
-			free(report->levels[i].groups[g].cpus);
-			free(report->levels[i].groups[g].cpuset);
-		}
-		free(report->levels[i].groups);
-	}
+	for (size_t i = 0; i < report->nlevels; i++)
+		sonde_share_level_clear(&report->levels[i]);
 	for (size_t i = 0; i < report->nnotes; i++)
 		free(report->notes[i]);
 	free(report->notes);

@@ -36,6 +36,8 @@ struct share_plan {
  * @chunks: those of the next walk, by share_draw()
  * @lines: room for a walk of all lines of the pool
  * @windows: room for SHARE_WINDOWS
+ * @alone: of each CPU, what a load of the contention test costs by itself at this
+ *         level; 0 until measured
  * @options: the caller's, with CPUs and caches
  * @report: what is found goes here
  * @plan: @nplans levels, nearest first
@@ -50,6 +52,7 @@ struct share {
 	size_t nchunks;
 	uint32_t *lines;
 	struct meter_window *windows;
+	double *alone;
 	const struct sonde_share_options *options;
 	struct sonde_share_report *report;
 	struct share_plan plan[SHARE_LEVELS];
@@ -65,14 +68,19 @@ int probe_share_with(struct meter *meter, const struct sonde_share_options *opti
 /* -ECANCELED if whoever watches wants no more. */
 int share_tick(struct share *s);
 
+/* Where @cpu, one of those compared, stands among them. */
+size_t share_index(const struct share *s, unsigned int cpu);
+
 /* A sentence for whoever reads the report. 0, -ENOMEM. */
 __attribute__((format(printf, 2, 3)))
 int share_note(struct share *s, const char *fmt, ...);
 
-/*
- * The plans of all levels, and the chunks they need. 0, -ENOMEM.
- */
-int share_make_plans(struct share *s, size_t most_chunks, size_t *chunks);
+/* The plans of all levels, for a pool of s->nchunks. 0, -ENOMEM. */
+int share_make_plans(struct share *s);
+
+/* A plan for a level behind the last one that the cache report knows, of which
+ * nothing is known; .set is 0 if there is no room to look for it. */
+void share_try_level(const struct share *s, struct share_plan *plan);
 
 /*
  * Compares two CPUs at s->at, unless that was done before, and keeps the answer
@@ -89,8 +97,8 @@ int share_group(struct share *s, const struct sonde_share_level *outer,
  * indexed by virtual addresses wants them. */
 void share_draw(struct share *s, size_t n, int is_run);
 
-/* Cycles a load of a window's median; windows that something interrupted are
- * left out and counted in @discarded. */
+/* Cycles a load, lower quartile of the windows; those that something interrupted
+ * are left out and counted in @discarded. */
 double share_cycles(const struct share *s, const struct meter_window *w, size_t n,
 		    unsigned int steps, size_t *discarded);
 

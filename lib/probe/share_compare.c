@@ -15,10 +15,13 @@
 #include "handover.h"
 
 #define LEAD		3
-#define SAMPLES_MOST	15
-/* Of the way from a hit in the level (0) to a load from beyond (1), in logarithms. */
-#define NEAR		0.4
-#define FAR		0.6
+#define SAMPLES_MOST	45
+/* Of the way from a hit in the level (0) to a load from beyond (1), in logarithms.
+ * Between them lies what another CPU's cache sends, and what a stranger leaves. */
+#define NEAR		0.3
+#define FAR		0.75
+/* A hit that is so many times quicker than the level's is one in a nearer level. */
+#define NEARER		1.6
 /* Odds that a sample is right, and the most that is ever claimed: by hand-over
  * alone, and with contention. */
 #define ODDS		9.0
@@ -54,8 +57,11 @@ static int judge(const struct share_plan *plan, const struct handover *h)
 {
 	double way;
 
-	/* Not even its own lines hit: something else is in that cache. */
-	if (h->again > sqrt(plan->again * plan->beyond))
+	if (h->is_late)
+		return 0;
+	/* Not even its own lines hit: something else is in that cache. Or they hit
+	 * nearer: then this is about another level. */
+	if (h->again > sqrt(plan->again * plan->beyond) || h->again * NEARER < plan->again)
 		return 0;
 	way = log(h->first / h->again) / log(plan->beyond / h->again);
 	return way < NEAR ? 1 : way > FAR ? -1 : 0;
@@ -88,17 +94,34 @@ static int contend(struct share *s, unsigned int a, unsigned int b,
 {
 	const unsigned int cpus[2] = { a, b };
 	struct contend seen[2];
-	int disturbed[2];
-	int err = contend_take(s, s->at, cpus, 2, 2, seen);
+	int err = contend_take(s, s->at, cpus, 2, seen), disturbed;
 
 	if (err)
 		return err == -EOPNOTSUPP ? -ENODATA : err;
-	for (int i = 0; i < 2; i++)
-		disturbed[i] = contend_is_disturbed(s->at, &seen[i]);
-	if (disturbed[0] < 0 || disturbed[0] != disturbed[1])
-		return -ENODATA;
-	pair->contention = (seen[0].beside / seen[0].alone + seen[1].beside / seen[1].alone) / 2;
-	return disturbed[0];
+	disturbed = contend_judge(s->at, seen, 2);
+	if (disturbed >= 0)
+		pair->contention = fmax(seen[0].beside / seen[0].alone,
+					seen[1].beside / seen[1].alone);
+	return disturbed;
+}
+
+/*
+ * What contention says, to hold against @yes: the first word, unless that
+ * contradicts; then two of three. A stranger can take a cache's room as well.
+ */
+static int confirm(struct share *s, int yes, struct sonde_share_pair *pair)
+{
+	int against = 0, disturbed;
+
+	for (int i = 0; i < 3 && against < 2; i++) {
+		disturbed = contend(s, pair->cpu[0], pair->cpu[1], pair);
+		if (disturbed < 0)
+			return disturbed;
+		against += disturbed != yes;
+		if (i == 0 && !against)
+			break;
+	}
+	return against < 2 ? yes : !yes;
 }
 
 static int conclude(struct share *s, const struct tally *t, struct sonde_share_pair *pair)
@@ -108,7 +131,7 @@ static int conclude(struct share *s, const struct tally *t, struct sonde_share_p
 
 	if (!yes && !no)
 		return 0;
-	disturbed = contend(s, pair->cpu[0], pair->cpu[1], pair);
+	disturbed = confirm(s, yes, pair);
 	if (disturbed < 0 && disturbed != -ENODATA)
 		return disturbed;
 	if (disturbed == !yes)

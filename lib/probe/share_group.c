@@ -47,18 +47,23 @@ static void merge(unsigned char *alone, int disturbed)
 		*alone = GROUPS_NO_WORD;
 }
 
-/* @a of @cpus beside @b others, so that each of the first sees each of the rest. */
+/* Whom nothing disturbed may have disturbed another: see contend_judge(). */
 static int pool_block(struct work *w, const unsigned int *cpus, size_t n, size_t nwanted,
 		      unsigned char *alone)
 {
-	struct contend *seen = calloc(nwanted, sizeof(*seen));
-	int err = -ENOMEM;
+	struct contend *seen = calloc(n, sizeof(*seen));
+	int err = -ENOMEM, all, one;
 
 	if (seen)
-		err = contend_take(w->s, w->s->at, cpus, n, nwanted, seen);
-	for (size_t i = 0; i < nwanted && !err; i++)
-		merge(&alone[i], contend_is_disturbed(w->s->at, &seen[i]));
-	w->s->report->pooled += !err;
+		err = contend_take(w->s, w->s->at, cpus, n, seen);
+	if (!err) {
+		all = contend_judge(w->s->at, seen, n);
+		for (size_t i = 0; i < nwanted; i++) {
+			one = contend_judge(w->s->at, &seen[i], 1);
+			merge(&alone[i], all == 1 && one != 1 && nwanted > 1 ? -ENODATA : all);
+		}
+		w->s->report->pooled++;
+	}
 	free(seen);
 	return err;
 }
@@ -93,7 +98,8 @@ static int alone(void *ctx, const unsigned int *cpus, size_t n, size_t nwanted,
 	struct work *w = ctx;
 	size_t most = contend_most(w->s, w->s->at);
 
-	if (most < 2)
+	/* A last level that all fill at once would be larger than the pool. */
+	if (most < 2 || w->s->at->is_last)
 		return -EOPNOTSUPP;
 	memset(out, 1, nwanted);
 	if (n <= most)

@@ -3,6 +3,7 @@
  * share_plan - what to walk so that an answer tells levels apart
  */
 #include <errno.h>
+#include <math.h>
 
 #include "share.h"
 
@@ -12,20 +13,22 @@
 /* The sweep is so many times the level before; less than one forgets nothing. */
 #define SWEEP		3.0
 #define SWEEP_LEAST	1.2
+/* A level of unknown size is taken to be so many times the one before. */
+#define TRY		8.0
 /* Most chunks handed over: some thousand loads are enough. */
 #define SET_MOST	512
-/* Part of a cache that one CPU fills in the contention test. */
-#define CROWD		0.7
-/* The pool that makes lines cold, over the last level; all of the memory if
- * nobody can tell its size. */
-#define COLD		1.5
+/* Part of a cache that one CPU fills at least in the contention test. */
+#define CROWD		0.65
 /* A smaller contrast between two levels is none. */
 #define CONTRAST	1.5
 
-/* Of a level whose size cannot be told, at least that much is there. */
-static double get_least(const struct sonde_cache_level *level)
+/* Of a level whose size cannot be told, at least that much is there, or what is
+ * worth a try: whether it was too much shows when the reader's own lines miss. */
+static double get_least(const struct sonde_cache_level *level, double before)
 {
-	return (double)(level->size ? level->size : level->size_low) / METER_CHUNK;
+	double least = (double)(level->size ? level->size : level->size_low) / METER_CHUNK;
+
+	return level->size ? least : fmax(least, TRY * before);
 }
 
 static double get_most(const struct sonde_cache_level *level)
@@ -41,17 +44,13 @@ static size_t round_set(double chunks)
 	return n < 16 ? n : n / 8 * 8;
 }
 
-static void size_sets(struct share_plan *plan, const struct sonde_cache_level *levels, size_t i)
+/* @before: chunks of the level before, 0 if there is none. */
+static void size_sets(struct share_plan *plan, double room, double before)
 {
-	double room = FILL * get_least(&levels[i]), sweep = 0;
+	double sweep = fmin(SWEEP * before, 0.75 * room);
 
-	if (i) {
-		sweep = SWEEP * get_most(&levels[i - 1]);
-		if (sweep > 0.75 * room)
-			sweep = 0.75 * room;
-		if (sweep < SWEEP_LEAST * get_most(&levels[i - 1]))
-			return;
-	}
+	if (sweep < SWEEP_LEAST * before)
+		return;
 	plan->set = round_set(room - sweep);
 	plan->sweep = (size_t)sweep;
 }
@@ -61,6 +60,7 @@ static int make_plan(struct share *s, size_t i)
 	const struct sonde_cache_report *caches = s->options->caches;
 	const struct sonde_cache_level *level = &caches->levels[i];
 	struct share_plan *plan = &s->plan[i];
+	double before;
 
 	*plan = (struct share_plan){
 		.level = level->level,
@@ -69,7 +69,8 @@ static int make_plan(struct share *s, size_t i)
 		.beyond = i + 1 < caches->nlevels ? level[1].latency.cycles
 						  : caches->memory.cycles,
 	};
-	size_sets(plan, caches->levels, i);
+	before = i ? get_most(&level[-1]) : 0;
+	size_sets(plan, FILL * get_least(level, before), before);
 	if (!plan->set)
 		return share_note(s, "level %u: its size, or how it compares to the level "
 				  "before, is not known well enough to hand anything over in it",
@@ -79,27 +80,14 @@ static int make_plan(struct share *s, size_t i)
 		return share_note(s, "level %u: the next one is nearly as fast, so a hit in it "
 				  "cannot be told", plan->level);
 	}
-	plan->crowd = (size_t)(CROWD * (double)level->size / METER_CHUNK);
+	plan->crowd = (size_t)ceil(CROWD * (double)level->size / METER_CHUNK);
 	return 0;
 }
 
-static size_t max(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
-/* Contention wants all CPUs at once in a private level, two in the last. */
-static size_t count_chunks(const struct share *s, const struct share_plan *plan)
-{
-	size_t n = plan->is_last ? 2 : s->options->ncpus;
-
-	return max(plan->set + plan->sweep, n * plan->crowd);
-}
-
-int share_make_plans(struct share *s, size_t most, size_t *chunks)
+int share_make_plans(struct share *s)
 {
 	const struct sonde_cache_report *caches = s->options->caches;
-	size_t want = 0;
+	size_t most = s->nchunks;
 	int err;
 
 	s->nplans = caches->nlevels < SHARE_LEVELS ? caches->nlevels : SHARE_LEVELS;
@@ -118,12 +106,18 @@ int share_make_plans(struct share *s, size_t most, size_t *chunks)
 			plan->crowd = 0;
 		if (err)
 			return err;
-		want = max(want, count_chunks(s, plan));
-		if (plan->is_last)
-			want = caches->levels[i].size
-				       ? max(want, (size_t)(COLD * get_most(&caches->levels[i])))
-				       : most;
 	}
-	*chunks = want < most ? want : most;
 	return 0;
+}
+
+void share_try_level(const struct share *s, struct share_plan *plan)
+{
+	const struct share_plan *last = &s->plan[s->nplans - 1];
+	double before = get_most(&s->options->caches->levels[s->nplans - 1]);
+
+	*plan = (struct share_plan){ .level = last->level + 1, .is_last = 1 };
+	if (s->nplans < SHARE_LEVELS)
+		size_sets(plan, FILL * TRY * before, before);
+	if (plan->set + plan->sweep > s->nchunks)
+		plan->set = 0;
 }
