@@ -1,74 +1,166 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * topology - claims about the machine, read once through hwloc
+ * topology - claims about the machine, read once through hwloc and kept as data,
+ * so that those of a recorded machine are the same thing
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <hwloc.h>
-#include <sonde/topology.h>
+#include <string.h>
+#include <unistd.h>
+#include "topology.h"
 
-/*
- * Each data cache's hwloc object carries its list of CPUs in userdata, so that
- * claims can point to it.
- */
-struct sonde_topology {
-	hwloc_topology_t hwloc;
-	hwloc_bitmap_t cpus;	/* those that this process may run on */
-};
+/* ---- as data ----------------------------------------------------------------- */
 
-static hwloc_obj_t next_data_cache(hwloc_topology_t hwloc, hwloc_obj_type_t type, hwloc_obj_t prev)
+struct sonde_topology *topology_new(void)
 {
-	if (!hwloc_obj_type_is_dcache(type))
+	struct sonde_topology *topo = calloc(1, sizeof(*topo));
+
+	if (!topo)
 		return NULL;
-	return hwloc_get_next_obj_by_type(hwloc, type, prev);
+	topo->known = hwloc_bitmap_alloc();
+	topo->cpus = hwloc_bitmap_alloc();
+	if (topo->known && topo->cpus && !topology_set_model(topo, NULL))
+		return topo;
+	sonde_topology_close(topo);
+	return NULL;
 }
 
-/* Complete sets: a cache is also shared by CPUs that this process may not use. */
-static int name_cpus(hwloc_topology_t hwloc)
+int topology_set_model(struct sonde_topology *topo, const char *model)
 {
-	for (int type = HWLOC_OBJ_TYPE_MIN; type < HWLOC_OBJ_TYPE_MAX; type++) {
-		hwloc_obj_t obj = NULL;
-		char *list;
+	char *copy = strdup(model && *model ? model : "unknown");
 
-		while ((obj = next_data_cache(hwloc, (hwloc_obj_type_t)type, obj))) {
-			if (hwloc_bitmap_list_asprintf(&list, obj->complete_cpuset) < 0)
-				return -ENOMEM;
-			obj->userdata = list;
-		}
-	}
+	if (!copy)
+		return -ENOMEM;
+	free(topo->model);
+	topo->model = copy;
 	return 0;
 }
 
-static void forget_cpus(hwloc_topology_t hwloc)
+static int fill_cache(struct topology_cache *cache, hwloc_const_bitmap_t cpus)
 {
-	for (int type = HWLOC_OBJ_TYPE_MIN; type < HWLOC_OBJ_TYPE_MAX; type++) {
-		hwloc_obj_t obj = NULL;
+	int weight = hwloc_bitmap_weight(cpus);
+	char *list = NULL;
 
-		while ((obj = next_data_cache(hwloc, (hwloc_obj_type_t)type, obj)))
-			free(obj->userdata);
+	cache->cpus = hwloc_bitmap_dup(cpus);
+	if (!cache->cpus || hwloc_bitmap_list_asprintf(&list, cpus) < 0) {
+		hwloc_bitmap_free(cache->cpus);
+		return -ENOMEM;
 	}
+	cache->claim.cpus = list;
+	cache->claim.threads = weight > 0 ? (unsigned int)weight : 0;
+	cache->claim.source = SONDE_CLAIM_HWLOC;
+	return 0;
 }
+
+int topology_add_cache(struct sonde_topology *topo, const struct sonde_cache_claim *claim,
+		       hwloc_const_bitmap_t cpus)
+{
+	struct topology_cache *all = realloc(topo->cache, (topo->ncaches + 1) * sizeof(*all));
+	int err;
+
+	if (!all)
+		return -ENOMEM;
+	topo->cache = all;
+	all[topo->ncaches].claim = *claim;
+	err = fill_cache(&all[topo->ncaches], cpus);
+	if (!err)
+		topo->ncaches++;
+	return err;
+}
+
+void sonde_topology_close(struct sonde_topology *topo)
+{
+	if (!topo)
+		return;
+	for (size_t i = 0; i < topo->ncaches; i++) {
+		/* const for readers, but a copy of our own. */
+		free((char *)topo->cache[i].claim.cpus);
+		hwloc_bitmap_free(topo->cache[i].cpus);
+	}
+	free(topo->cache);
+	hwloc_bitmap_free(topo->cpus);
+	hwloc_bitmap_free(topo->known);
+	free(topo->model);
+	free(topo);
+}
+
+/* ---- from hwloc ---------------------------------------------------------------- */
 
 /*
  * Allowed by cgroup, and by the affinity of any thread. For a recorded machine
  * hwloc answers that every CPU is.
  */
-static hwloc_bitmap_t find_cpus(hwloc_topology_t hwloc)
+static int read_cpus(struct sonde_topology *topo, hwloc_topology_t hwloc)
 {
-	hwloc_bitmap_t cpus = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(hwloc));
-	hwloc_bitmap_t bound;
+	hwloc_bitmap_t bound = hwloc_bitmap_alloc();
+	int err = 0;
 
-	if (!cpus)
-		return NULL;
-	bound = hwloc_bitmap_alloc();
-	if (!bound) {
-		hwloc_bitmap_free(cpus);
-		return NULL;
-	}
-	if (!hwloc_get_cpubind(hwloc, bound, HWLOC_CPUBIND_PROCESS))
-		hwloc_bitmap_and(cpus, cpus, bound);
+	if (!bound ||
+	    hwloc_bitmap_copy(topo->known, hwloc_get_root_obj(hwloc)->cpuset) ||
+	    hwloc_bitmap_copy(topo->cpus, hwloc_topology_get_allowed_cpuset(hwloc)))
+		err = -ENOMEM;
+	if (!err && !hwloc_get_cpubind(hwloc, bound, HWLOC_CPUBIND_PROCESS))
+		err = hwloc_bitmap_and(topo->cpus, topo->cpus, bound) ? -ENOMEM : 0;
 	hwloc_bitmap_free(bound);
-	return cpus;
+	return err;
+}
+
+/* Complete sets: a cache is also shared by CPUs that this process may not use. */
+static int read_cache(struct sonde_topology *topo, hwloc_obj_t obj)
+{
+	const struct hwloc_cache_attr_s *cache = &obj->attr->cache;
+	struct sonde_cache_claim claim = {
+		.level = cache->depth,
+		.type = cache->type == HWLOC_OBJ_CACHE_UNIFIED ? SONDE_CACHE_UNIFIED
+							       : SONDE_CACHE_DATA,
+		.size = cache->size,
+		.ways = cache->associativity,
+		.line = cache->linesize,
+	};
+
+	return topology_add_cache(topo, &claim, obj->complete_cpuset);
+}
+
+/* hwloc's types of data caches ascend with the level. */
+static int read_caches(struct sonde_topology *topo, hwloc_topology_t hwloc)
+{
+	int err = 0;
+
+	for (int type = HWLOC_OBJ_TYPE_MIN; type < HWLOC_OBJ_TYPE_MAX; type++) {
+		hwloc_obj_t obj = NULL;
+
+		if (!hwloc_obj_type_is_dcache((hwloc_obj_type_t)type))
+			continue;
+		while (!err && (obj = hwloc_get_next_obj_by_type(hwloc, (hwloc_obj_type_t)type,
+								 obj)))
+			err = read_cache(topo, obj);
+	}
+	return err;
+}
+
+static void read_memory(struct sonde_topology *topo, hwloc_topology_t hwloc)
+{
+	hwloc_obj_t node = NULL;
+
+	while ((node = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_NUMANODE, node)))
+		if (node->attr->numanode.local_memory)
+			topo->nodes++;
+	topo->memory = hwloc_get_root_obj(hwloc)->total_memory;
+	topo->page = (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* hwloc hangs the name on packages, or on the machine if it knows no packages. */
+static const char *find_model(hwloc_topology_t hwloc)
+{
+	hwloc_obj_t package = NULL;
+	const char *model;
+
+	while ((package = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, package))) {
+		model = hwloc_obj_get_info_by_name(package, "CPUModel");
+		if (model && *model)
+			return model;
+	}
+	return hwloc_obj_get_info_by_name(hwloc_get_root_obj(hwloc), "CPUModel");
 }
 
 static int load(hwloc_topology_t *hwloc)
@@ -85,66 +177,50 @@ static int load(hwloc_topology_t *hwloc)
 	return err;
 }
 
+static int read_all(struct sonde_topology *topo, hwloc_topology_t hwloc)
+{
+	int err = read_cpus(topo, hwloc);
+
+	if (!err)
+		err = read_caches(topo, hwloc);
+	read_memory(topo, hwloc);
+	return err ? err : topology_set_model(topo, find_model(hwloc));
+}
+
 int sonde_topology_open(struct sonde_topology **out)
 {
-	struct sonde_topology *topo = calloc(1, sizeof(*topo));
+	struct sonde_topology *topo = topology_new();
+	hwloc_topology_t hwloc;
 	int err;
 
 	if (!topo)
 		return -ENOMEM;
-	err = load(&topo->hwloc);
-	if (err) {
-		free(topo);
-		return err;
+	err = load(&hwloc);
+	if (!err) {
+		err = read_all(topo, hwloc);
+		hwloc_topology_destroy(hwloc);
 	}
-	err = name_cpus(topo->hwloc);
-	topo->cpus = find_cpus(topo->hwloc);
-	if (err || !topo->cpus) {
+	if (err)
 		sonde_topology_close(topo);
-		return -ENOMEM;
-	}
-	*out = topo;
-	return 0;
+	else
+		*out = topo;
+	return err;
 }
 
-void sonde_topology_close(struct sonde_topology *topo)
-{
-	if (!topo)
-		return;
-	forget_cpus(topo->hwloc);
-	hwloc_bitmap_free(topo->cpus);
-	hwloc_topology_destroy(topo->hwloc);
-	free(topo);
-}
-
-static void fill_claim(struct sonde_cache_claim *claim, hwloc_obj_t obj)
-{
-	const struct hwloc_cache_attr_s *cache = &obj->attr->cache;
-
-	*claim = (struct sonde_cache_claim){
-		.level = cache->depth,
-		.type = cache->type == HWLOC_OBJ_CACHE_UNIFIED ? SONDE_CACHE_UNIFIED
-							       : SONDE_CACHE_DATA,
-		.size = cache->size,
-		.ways = cache->associativity,
-		.line = cache->linesize,
-		.cpus = obj->userdata,
-	};
-}
+/* ---- what is told of it ---------------------------------------------------------- */
 
 int sonde_topology_caches(const struct sonde_topology *topo, unsigned int cpu,
 			  struct sonde_cache_claim *out, size_t max)
 {
-	hwloc_obj_t obj = hwloc_get_pu_obj_by_os_index(topo->hwloc, cpu);
 	int n = 0;
 
-	if (!obj)
+	if (!hwloc_bitmap_isset(topo->known, cpu))
 		return -EINVAL;
-	for (obj = obj->parent; obj; obj = obj->parent) {
-		if (!hwloc_obj_type_is_dcache(obj->type))
+	for (size_t i = 0; i < topo->ncaches; i++) {
+		if (!hwloc_bitmap_isset(topo->cache[i].cpus, cpu))
 			continue;
 		if ((size_t)n < max)
-			fill_claim(&out[n], obj);
+			out[n] = topo->cache[i].claim;
 		n++;
 	}
 	return n;
@@ -165,31 +241,20 @@ int sonde_topology_cpus(const struct sonde_topology *topo, unsigned int *out, si
 
 int sonde_topology_nodes(const struct sonde_topology *topo)
 {
-	hwloc_obj_t node = NULL;
-	int n = 0;
-
-	while ((node = hwloc_get_next_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, node)))
-		if (node->attr->numanode.local_memory)
-			n++;
-	return n;
+	return (int)topo->nodes;
 }
 
 uint64_t sonde_topology_memory(const struct sonde_topology *topo)
 {
-	return hwloc_get_root_obj(topo->hwloc)->total_memory;
+	return topo->memory;
 }
 
-/* hwloc hangs the name on packages, or on the machine if it knows no packages. */
+uint64_t sonde_topology_page_bytes(const struct sonde_topology *topo)
+{
+	return topo->page;
+}
+
 const char *sonde_topology_cpu_model(const struct sonde_topology *topo)
 {
-	hwloc_obj_t package = NULL;
-	const char *model;
-
-	while ((package = hwloc_get_next_obj_by_type(topo->hwloc, HWLOC_OBJ_PACKAGE, package))) {
-		model = hwloc_obj_get_info_by_name(package, "CPUModel");
-		if (model && *model)
-			return model;
-	}
-	model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topo->hwloc), "CPUModel");
-	return model && *model ? model : "unknown";
+	return topo->model;
 }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * samples_probe - probes asked again: their options and their meter from a
+ * capture
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "meter_replay.h"
+#include "probe/cache.h"
+#include "probe/servet.h"
+#include "probe/share.h"
+#include "samples.h"
+
+/* More memory than any machine has, and all that a meter has numbers for. */
+#define MOST_MEMORY	((uint64_t)1 << 50)
+#define MOST_WALKED	(((uint64_t)1 << 32) * METER_PLACE)
+#define MOST_PAGE	((size_t)1 << 30)
+#define MOST_CPUS	65536
+#define MOST_LEVELS	64
+
+static int read_meter(struct samples_reader *r, struct meter *m)
+{
+	int err = samples_fields(r, "meter", capture_meter_fields, m);
+
+	if (err)
+		return err;
+	if (m->page_size < METER_CHUNK || m->page_size > MOST_PAGE ||
+	    m->page_size & (m->page_size - 1) || m->max_bytes > MOST_MEMORY)
+		return samples_refuse(r, "no machine has such memory");
+	return 0;
+}
+
+static int open_meter(struct samples_reader *r, size_t max_bytes, struct meter **m)
+{
+	struct replay_source source = {
+		.name = r->samples->name,
+		.version = r->samples->version,
+		.end = r->end,
+	};
+	struct meter as = { .ops = NULL };
+	int err;
+
+	if (max_bytes > MOST_WALKED)
+		return samples_refuse(r, "nobody can walk through so much memory");
+	err = read_meter(r, &as);
+	if (err)
+		return err;
+	source.text = r->at;
+	source.line = r->line;
+	return meter_replay_open(m, &as, &source);
+}
+
+/* Nobody needs to wait for the end of what is wrong already. */
+static int stop_if_wrong(void *ctx, double done, const char *what)
+{
+	(void)done;
+	(void)what;
+	return meter_replay_error(ctx) != 0;
+}
+
+/* What @err of a probe is worth when its meter is closed. */
+static int close_meter(struct meter *m, int err)
+{
+	int replay = err ? meter_replay_error(m) : meter_replay_end(m);
+
+	m->ops->close(m);
+	return replay ? replay : err;
+}
+
+static int replay_cache(const struct sonde_samples *s, const struct samples_run *run,
+			struct sonde_cache_report **report)
+{
+	struct sonde_cache_options how = { .progress = stop_if_wrong };
+	struct sonde_cache_report *made = NULL;
+	struct samples_reader r = samples_read_run(s, run);
+	struct meter *m;
+	int err = samples_fields(&r, "option", capture_cache_fields, &how);
+
+	if (!err)
+		err = open_meter(&r, how.max_bytes, &m);
+	if (err)
+		return err;
+	how.progress_ctx = m;
+	err = (strcmp(run->probe, "servet") ? probe_cache_with : probe_servet_with)(m, &how, &made);
+	err = close_meter(m, err);
+	if (err)
+		sonde_cache_report_free(made);
+	else
+		*report = made;
+	return err;
+}
+
+/* The last one with either name; NULL if there is none. */
+static const struct samples_run *find_run(const struct sonde_samples *s, const char *name,
+					  const char *other)
+{
+	for (size_t i = s->nruns; i-- > 0;)
+		if (!strcmp(s->run[i].probe, name) || !strcmp(s->run[i].probe, other))
+			return &s->run[i];
+	return NULL;
+}
+
+int sonde_samples_cache(struct sonde_samples *samples, struct sonde_cache_report **report)
+{
+	const struct samples_run *run = find_run(samples, "cache", "servet");
+
+	return run ? replay_cache(samples, run, report) : -ENODATA;
+}
+
+/* ---- sharing -------------------------------------------------------------------- */
+
+static int read_cpus(struct samples_reader *r, unsigned int **cpus, size_t *n)
+{
+	const char *at;
+	uint64_t cpu;
+
+	*cpus = calloc(MOST_CPUS, sizeof(**cpus));
+	if (!*cpus)
+		return -ENOMEM;
+	for (*n = 0; (at = samples_after(r, "cpu")); samples_next(r)) {
+		if (*n == MOST_CPUS || capture_read_whole(&at, MOST_CPUS - 1, &cpu) || *at != '\n')
+			return samples_refuse(r, "this is no CPU");
+		(*cpus)[(*n)++] = (unsigned int)cpu;
+	}
+	return 0;
+}
+
+static int read_caches(struct samples_reader *r, struct sonde_cache_report *caches)
+{
+	int err;
+
+	while (samples_after(r, "level")) {
+		if (caches->nlevels == MOST_LEVELS)
+			return samples_refuse(r, "there are too many levels");
+		err = samples_fields(r, "level", capture_level_fields,
+				  &caches->levels[caches->nlevels++]);
+		if (err)
+			return err;
+	}
+	return samples_real(r, "memory", &caches->memory.cycles);
+}
+
+static int replay_share(struct samples_reader *r, struct sonde_share_options *how,
+			struct sonde_share_report **report)
+{
+	struct sonde_cache_level levels[MOST_LEVELS] = { { .level = 0 } };
+	struct sonde_cache_report caches = { .levels = levels };
+	double before_s = 0;
+	struct meter *m;
+	int err = read_caches(r, &caches);
+
+	if (!err)
+		err = samples_real(r, "before", &before_s);
+	if (!err)
+		err = open_meter(r, how->max_bytes, &m);
+	if (err)
+		return err;
+	how->caches = &caches;
+	how->progress = stop_if_wrong;
+	how->progress_ctx = m;
+	err = probe_share_with(m, how, report);
+	if (!err)
+		(*report)->elapsed_s += before_s;
+	return close_meter(m, err);
+}
+
+int sonde_samples_share(struct sonde_samples *samples, struct sonde_share_report **report)
+{
+	const struct samples_run *run = find_run(samples, "share", "share");
+	struct sonde_share_options how = { .ncpus = 0 };
+	struct sonde_share_report *made = NULL;
+	struct samples_reader r;
+	unsigned int *cpus = NULL;
+	int err;
+
+	if (!run)
+		return -ENODATA;
+	r = samples_read_run(samples, run);
+	err = samples_fields(&r, "option", capture_share_fields, &how);
+	if (!err)
+		err = read_cpus(&r, &cpus, &how.ncpus);
+	how.cpus = cpus;
+	if (!err)
+		err = replay_share(&r, &how, &made);
+	free(cpus);
+	if (err)
+		sonde_share_report_free(made);
+	else
+		*report = made;
+	return err;
+}
