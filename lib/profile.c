@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 #include "profile.h"
 
 /* Significant digits kept of a measured value. */
@@ -146,7 +145,8 @@ int sonde_profile_set_machine(struct sonde_profile *profile, const struct sonde_
 	    profile_set(machine, "cpus", new_cpus(topo)) ||
 	    profile_set(machine, "numa_nodes", profile_count(nodes > 0 ? (uint64_t)nodes : 0)) ||
 	    profile_set(machine, "memory_bytes", profile_count(sonde_topology_memory(topo))) ||
-	    profile_set(machine, "page_bytes", json_integer(sysconf(_SC_PAGESIZE))) ||
+	    profile_set(machine, "page_bytes",
+			json_integer((json_int_t)sonde_topology_page_bytes(topo))) ||
 	    set_kernel(machine)) {
 		json_decref(machine);
 		return -ENOMEM;

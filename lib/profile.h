@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <jansson.h>
+#include <sonde/probe.h>
 #include <sonde/profile.h>
 
 struct sonde_profile {
@@ -19,6 +20,14 @@ json_t *profile_string(const char *s);		/* null if NULL; made UTF-8 */
 
 /* Takes over @value, also on failure. Return: 0, -ENOMEM (also if @value is NULL). */
 int profile_set(json_t *object, const char *name, json_t *value);
+
+/* Sets, classes and how a level was found: its fields; those that are numbers back. */
+int profile_set_geometry(json_t *object, const struct sonde_cache_level *level);
+void profile_get_geometry(const json_t *object, struct sonde_cache_level *level);
+
+/* enum sonde_cache_method, enum sonde_cache_holding; -1 if it is no such word. */
+int profile_find_method(const char *word);
+int profile_find_inclusion(const char *word);
 
 /**
  * profile_check() - hold a document against the schema

@@ -89,6 +89,7 @@ static json_t *new_level(const struct sonde_cache_level *level,
 	    profile_set(object, "size_high", profile_count(level->size_high)) ||
 	    profile_set(object, "ways", profile_count(level->ways)) ||
 	    profile_set(object, "line", profile_count(level->line)) ||
+	    profile_set_geometry(object, level) ||
 	    set_latency(object, &level->latency) ||
 	    profile_set(object, "confidence", profile_real(level->confidence)) ||
 	    profile_set(object, "claimed", claim ? new_claim(claim, level) : json_null())) {
@@ -251,6 +252,7 @@ static void get_level(const json_t *object, struct sonde_cache_level *cache)
 		.ways = (unsigned int)get_count(object, "ways"),
 		.line = (unsigned int)get_count(object, "line"),
 	};
+	profile_get_geometry(object, cache);
 }
 
 int sonde_profile_cache(const struct sonde_profile *profile, unsigned int level,

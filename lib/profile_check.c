@@ -19,11 +19,14 @@ enum kind {
 	SHARE,		/* a number, 0 to 1 */
 	FLAG,
 	TYPE,		/* "data" or "unified" */
+	METHOD,		/* enum sonde_cache_method as a word */
+	INCLUSION,	/* enum sonde_cache_holding as a word */
 	WAYS,		/* an integer, -1 or more */
 	PAIR,		/* two REALs, ascending; either may be null */
 	OBJECT,		/* with .fields */
 	LIST,		/* of objects with .fields */
 	STRINGS,	/* list of strings */
+	REALS,		/* list of REALs */
 	MAP,		/* an object whose every value is an object with .fields */
 };
 
@@ -83,6 +86,39 @@ static const struct field claim_fields[] = {
 	{ NULL, 0, 0, NULL },
 };
 
+static const struct field any_claim_fields[] = {
+	{ "source", STRING, MUST, NULL },
+	{ "level", WHOLE, MUST, NULL },
+	{ "type", TYPE, MUST, NULL },
+	{ "size", WHOLE, MUST | NIL, NULL },
+	{ "ways", WAYS, MUST | NIL, NULL },
+	{ "line", WHOLE, MUST | NIL, NULL },
+	{ "sets", WHOLE, MUST | NIL, NULL },
+	{ "threads", WHOLE, MUST | NIL, NULL },
+	{ "cpus", STRING, MUST | NIL, NULL },
+	{ "agrees", FLAG, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field claim_source_fields[] = {
+	{ "source", STRING, MUST, NULL },
+	{ "why", STRING, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field sweep_fields[] = {
+	{ "offset", WHOLE, MUST, NULL },
+	{ "ways", WHOLE, MUST | NIL, NULL },
+	{ "misses", REALS, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field capacity_fields[] = {
+	{ "bytes", WHOLE, MUST, NULL },
+	{ "cycles", REAL, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
 static const struct field cache_fields[] = {
 	{ "level", WHOLE, MUST, NULL },
 	{ "type", TYPE, MUST, NULL },
@@ -91,6 +127,15 @@ static const struct field cache_fields[] = {
 	{ "size_high", WHOLE, MUST | NIL, NULL },
 	{ "ways", WHOLE, MUST | NIL, NULL },
 	{ "line", WHOLE, MUST | NIL, NULL },
+	{ "sets", WHOLE, NIL, NULL },
+	{ "colours", WHOLE, NIL, NULL },
+	{ "softness", REAL, NIL, NULL },
+	{ "inclusion", INCLUSION, NIL, NULL },
+	{ "method", METHOD, NIL, NULL },
+	{ "samples", WHOLE, NIL, NULL },
+	{ "discarded", SHARE, NIL, NULL },
+	{ "sweeps", LIST, 0, sweep_fields },
+	{ "capacity_curve", LIST, 0, capacity_fields },
 	{ "latency_ns", REAL, MUST | NIL, NULL },
 	{ "latency_cycles", REAL, MUST | NIL, NULL },
 	{ "latency_cycles_ci", PAIR, MUST, NULL },
@@ -133,6 +178,8 @@ static const struct field root_fields[] = {
 	{ "elapsed_s", REAL, NIL, NULL },
 	{ "caches", LIST, 0, cache_fields },
 	{ "claimed_only", LIST, 0, claim_fields },
+	{ "claims", LIST, 0, any_claim_fields },
+	{ "claim_sources", LIST, 0, claim_source_fields },
 	{ "memory", OBJECT, NIL, memory_fields },
 	{ "tlb", LIST, 0, tlb_fields },
 	{ "curve", LIST, 0, point_fields },
@@ -195,6 +242,20 @@ static int check_list(const json_t *list, const struct field *fields, struct pla
 			return err;
 		leave(place, before);
 	}
+	return 0;
+}
+
+/* A value of it that was not finite is null. */
+static int check_reals(const json_t *list, struct place *place)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_array(list))
+		return refuse(place, "must be a list");
+	json_array_foreach(list, i, item)
+		if (!json_is_null(item) && (!json_is_number(item) || json_number_value(item) < 0))
+			return refuse(place, "must hold numbers that are not negative");
 	return 0;
 }
 
@@ -261,6 +322,11 @@ static const char *check_scalar(const json_t *value, enum kind kind)
 	case TYPE:
 		return s && (!strcmp(s, "data") || !strcmp(s, "unified")) ? NULL :
 			"must be \"data\" or \"unified\"";
+	case METHOD:
+		return profile_find_method(s) >= 0 ? NULL : "is not a way to find a cache";
+	case INCLUSION:
+		return profile_find_inclusion(s) >= 0 ? NULL :
+			"must be \"exclusive\" or \"non-exclusive\"";
 	case WAYS:
 		return json_is_integer(value) && x >= -1 ? NULL :
 			"must be a whole number, -1 for fully associative";
@@ -279,6 +345,8 @@ static int check_value(json_t *value, const struct field *field, struct place *p
 	case LIST:
 	case STRINGS:
 		return check_list(value, field->fields, place);
+	case REALS:
+		return check_reals(value, place);
 	case MAP:
 		return check_map(value, field->fields, place);
 	case PAIR:

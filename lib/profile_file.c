@@ -4,14 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "log.h"
 #include "profile.h"
+#include "replace.h"
 
 /* Values are rounded to fewer digits: 15 write each as it was given. */
 #define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
@@ -105,60 +104,18 @@ int sonde_profile_dump(const struct sonde_profile *profile, FILE *to)
 	return 0;
 }
 
-/* A new file beside @path; @temp is its name, to free. Return: descriptor, -errno. */
-static int create_beside(const char *path, char **temp)
-{
-	for (int tries = 0; tries < 100; tries++) {
-		uint64_t nonce;
-		int fd, err;
-
-		if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
-			return -errno;
-		if (asprintf(temp, "%s.%016" PRIx64, path, nonce) < 0)
-			return -ENOMEM;
-		/* Unlike mkstemp(3): the mode that the umask leaves. */
-		fd = open(*temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		if (fd >= 0)
-			return fd;
-		err = -errno;
-		free(*temp);
-		if (err != -EEXIST)
-			return err;
-	}
-	return -EEXIST;
-}
-
-static int write_all(const struct sonde_profile *profile, int fd)
-{
-	FILE *file = fdopen(fd, "w");
-	int err = 0;
-
-	if (!file) {
-		close(fd);
-		return -ENOMEM;
-	}
-	errno = 0;
-	if (sonde_profile_dump(profile, file) || fflush(file) || fsync(fd))
-		err = errno ? -errno : -EIO;
-	if (fclose(file) && !err)
-		err = -errno;
-	return err;
-}
-
 static int save_as(const struct sonde_profile *profile, const char *path)
 {
-	char *temp;
-	int fd = create_beside(path, &temp);
-	int err;
+	struct replace r;
+	int err = replace_open(&r, path);
 
-	if (fd < 0)
-		return fd;
-	err = write_all(profile, fd);
-	if (!err && rename(temp, path))
-		err = -errno;
 	if (err)
-		unlink(temp);
-	free(temp);
+		return err;
+	errno = 0;
+	if (!sonde_profile_dump(profile, r.file))
+		return replace_commit(&r);
+	err = errno ? -errno : -EIO;
+	replace_abandon(&r);
 	return err;
 }
 

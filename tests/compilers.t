@@ -14,7 +14,7 @@ result() { # ok|"not ok" name
 	echo "$1 $count - $2"
 	[ "$1" = ok ] || { sed 's/^/# /' "$log" | tail -n 40; failed=1; }
 }
-echo 1..4
+echo 1..5
 
 for cc in gcc clang; do
 	if make -s CI=1 CC="$cc" O="$O/$cc" all unit-programs guest-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
@@ -34,7 +34,7 @@ run_units() {
 		case $t in
 		*.o|*.d) continue ;;
 		# The others time loads or simulate whole machines.
-		*/meter_user|*/probe_cache) cases=quick ;;
+		*/meter_user|*/probe_cache|*/share) cases=quick ;;
 		*) cases= ;;
 		esac
 		env ${cases:+CK_RUN_CASE=$cases} "$@" "$t" >"$log.one" 2>&1 ||
@@ -51,7 +51,15 @@ else
 	result "not ok" "the unit tests pass under the sanitizers"
 fi
 
-if run_units "$O/gcc" CK_FORK=no valgrind -q --leak-check=full \
+# Threads: what they share must be shared on purpose.
+if make -s SAN=thread O="$O/threads" unit-programs >"$log" 2>&1 &&
+   run_units "$O/threads" TSAN_OPTIONS=halt_on_error=1; then
+	result ok "the unit tests pass under the thread sanitizer"
+else
+	result "not ok" "the unit tests pass under the thread sanitizer"
+fi
+
+if run_units "$O/gcc" CK_FORK=no valgrind -q --fair-sched=try --leak-check=full \
 	--errors-for-leak-kinds=definite --error-exitcode=99; then
 	result ok "the unit tests pass under valgrind"
 else

@@ -37,15 +37,22 @@ struct cli_option {
  * @summary: what it does, half a line
  * @options: its table
  * @run: takes argv from the command's name on; returns the exit status
+ * @subcommands: ends with NULL; NULL if it has none. Their names are two words
+ * @operand: what it takes beside options, exactly one; NULL if nothing
+ * @set_operand: as cli_option.set
  */
 struct cli_command {
 	const char *name;
 	const char *summary;
 	const struct cli_option *options;
 	int (*run)(int argc, char **argv);
+	const struct cli_command *const *subcommands;
+	const char *operand;
+	int (*set_operand)(void *options, const char *arg);
 };
 
-extern const struct cli_command cmd_info, cmd_cache, cmd_clock, cmd_report;
+extern const struct cli_command cmd_analyse, cmd_cache, cmd_clock, cmd_colour, cmd_info, cmd_report,
+	cmd_share;
 
 /* Every command's options begin with this, and its table ends with the macro. */
 struct cli_common {

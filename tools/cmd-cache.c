@@ -2,6 +2,7 @@
 /*
  * sonde cache - sizes and latencies of the caches, measured beside claimed
  */
+#include <string.h>
 #include "text.h"
 #include "describe.h"
 
@@ -19,23 +20,64 @@ static int set_curve(void *opts, const char *arg)
 	return CLI_DONE;
 }
 
+static int set_no_curve(void *opts, const char *arg)
+{
+	struct measure_options *o = opts;
+
+	(void)arg;
+	o->budget_s = 0;
+	return CLI_DONE;
+}
+
+static int set_method(void *opts, const char *arg)
+{
+	struct measure_options *o = opts;
+
+	if (!strcmp(arg, "sonde")) {
+		o->method = METHOD_SONDE;
+	} else if (!strcmp(arg, "servet")) {
+		o->method = METHOD_SERVET;
+	} else {
+		cli_error("--method: '%s' is none; sonde and servet are", arg);
+		return CLI_USAGE;
+	}
+	return CLI_DONE;
+}
+
 static const struct cli_option options[] = {
 	MEASURE_OPTIONS,
+	{ "no-curve", 0, NULL, "sizes, ways and lines only, as quickly as that goes", set_no_curve },
+	{ "method", 0, "NAME", "sonde, or servet as published, to compare; else sonde", set_method },
 	{ "curve", 0, NULL, "print the latency curve too (--json always has it)", set_curve },
 	CLI_COMMON_OPTIONS
 };
 
-static int show(const struct machine *m, const struct cache_options *o)
+int show_caches(const struct machine *m, int json, int curve)
 {
-	if (o->measure.common.json) {
+	if (json) {
 		sonde_profile_dump(m->profile, stdout);
 	} else if (print_caches(m)) {
 		cli_error("not enough memory for the table");
 		return CLI_FAILED;
-	} else if (o->curve) {
+	} else if (curve) {
 		print_curve(m->caches);
 	}
 	return m->caches->nlevels ? CLI_DONE : CLI_CANNOT_MEASURE;
+}
+
+/* Without the curve, what is nothing but the curve cannot be had. */
+static int check_options(const struct cache_options *o)
+{
+	if (o->measure.budget_s > 0)
+		return CLI_DONE;
+	if (o->curve)
+		cli_error("--curve and --no-curve exclude each other; leave one out");
+	else if (o->measure.method == METHOD_SERVET)
+		cli_error("--no-curve: servet finds caches by the curve alone; "
+			  "leave --no-curve or --method servet out");
+	else
+		return CLI_DONE;
+	return CLI_USAGE;
 }
 
 static int run(int argc, char **argv)
@@ -46,12 +88,17 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	status = check_options(&o);
+	if (status != CLI_DONE)
+		return status;
 	cli_stop_catch();
 	status = machine_open(&m, o.measure.cpu);
 	if (status == CLI_DONE)
 		status = machine_measure_caches(&m, &o.measure);
+	if (status == CLI_DONE)
+		status = machine_save_samples(&m, &o.measure);
 	if (status == CLI_DONE && !cli_stop_requested())
-		status = show(&m, &o);
+		status = show_caches(&m, o.measure.common.json, o.curve);
 	machine_close(&m);
 	if (cli_stop_requested())
 		cli_stop_die();

@@ -61,7 +61,14 @@ static int is_loaded(const struct node nodes[NNODES])
 
 static const char *name_feature(unsigned int bit)
 {
-	return 1ULL << bit == SONDE_FEAT_FRAMES ? "frames" : NULL;
+	switch (1ULL << bit) {
+	case SONDE_FEAT_FRAMES:
+		return "frames";
+	case SONDE_FEAT_ALLOC:
+		return "alloc";
+	default:
+		return NULL;
+	}
 }
 
 static const char *name_right(unsigned int bit)

@@ -9,6 +9,7 @@
 #include "describe.h"
 #include "output.h"
 #include "page.h"
+#include "sharing.h"
 
 #define DEFAULT_DIR "sonde-report"
 
@@ -46,11 +47,35 @@ static const struct cli_option options[] = {
 	CLI_COMMON_OPTIONS
 };
 
+static void copy_why(struct picture *to, const char *what, const struct picture *from)
+{
+	const char *why = strchr(from->why, ':');
+
+	snprintf(to->why, sizeof(to->why), "no picture of %s%s", what, why ? why : "");
+}
+
+/* What gnuplot did not do once it is not asked for again: it may take its time. */
+static void draw_plots(struct page *page)
+{
+	int err = picture_curve(page->machine, &page->curve);
+
+	if (err && err != -ENODATA) {
+		copy_why(&page->sweeps, "misses by lines of one set", &page->curve);
+		copy_why(&page->capacity, "capacity by set sampling", &page->curve);
+		return;
+	}
+	picture_sweeps(page->machine, &page->sweeps);
+	if (!cli_stop_requested())
+		picture_capacity(page->machine, &page->capacity);
+}
+
 /* A picture less is a report still. */
 static void draw_pictures(struct page *page)
 {
 	cli_progress(0.97, "drawing the curve");
-	picture_curve(page->machine, &page->curve);
+	draw_plots(page);
+	picture_classes(page->machine, &page->classes);
+	picture_sharing(page->machine, &page->sharing);
 	cli_progress(0.99, "drawing the topology");
 	if (!cli_stop_requested())
 		picture_topology(&page->topology);
@@ -82,6 +107,10 @@ static int write_page(const struct machine *m, struct output *out)
 		err = output_write(out, text, len);
 	free(text);
 	picture_free(&page.curve);
+	picture_free(&page.sweeps);
+	picture_free(&page.capacity);
+	picture_free(&page.classes);
+	picture_free(&page.sharing);
 	picture_free(&page.topology);
 	return err;
 }
@@ -138,12 +167,25 @@ static int show(const struct machine *m, const struct report_options *o)
 		cli_error("not enough memory for the table");
 		return CLI_FAILED;
 	}
+	putchar('\n');
+	if (m->sharing && print_sharing(m)) {
+		cli_error("not enough memory for the table");
+		return CLI_FAILED;
+	}
 	printf("\nIn use\n");
 	print_backends(m);
 	printf("\n%s/profile.json  for programs, see sonde-profile(5)\n"
-	       "%s/report.html   for people: the latency curve and the topology\n",
+	       "%s/report.html   for people: the table and what it rests on, as pictures\n",
 	       o->dir, o->dir);
 	return CLI_DONE;
+}
+
+/* One CPU shares nothing: no failure, and the page says so. */
+static int measure_sharing(struct machine *m, const struct report_options *o)
+{
+	int status = machine_measure_sharing(m, &o->measure, NULL, 0, 0);
+
+	return status == CLI_CANNOT_MEASURE ? CLI_DONE : status;
 }
 
 static int measure_and_write(struct machine *m, struct output *out,
@@ -155,6 +197,10 @@ static int measure_and_write(struct machine *m, struct output *out,
 		status = output_open(out, o->dir);
 	if (status == CLI_DONE)
 		status = machine_measure_caches(m, &o->measure);
+	if (status == CLI_DONE)
+		status = measure_sharing(m, o);
+	if (status == CLI_DONE)
+		status = machine_save_samples(m, &o->measure);
 	if (status == CLI_DONE)
 		status = write_files(m, out);
 	if (status == CLI_DONE && o->save)

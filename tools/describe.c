@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "claims.h"
 #include "text.h"
 #include "describe.h"
 
@@ -16,7 +17,7 @@ static void name_level(char *buf, size_t len, unsigned int level, enum sonde_cac
 }
 
 /* "1.6 to 2.2 MiB" would be shorter, but two units are never misread. */
-static void print_interval(char *buf, size_t len, uint64_t low, uint64_t high)
+void describe_interval(uint64_t low, uint64_t high, char *buf, size_t len)
 {
 	char a[TEXT_LEN], b[TEXT_LEN];
 
@@ -30,12 +31,12 @@ static void print_interval(char *buf, size_t len, uint64_t low, uint64_t high)
 		*buf = '\0';
 }
 
-static void print_measured(char *buf, size_t len, const struct sonde_cache_level *level)
+void describe_size(const struct sonde_cache_level *level, char *buf, size_t len)
 {
 	char size[TEXT_LEN], interval[2 * TEXT_LEN + 8];
 	int is_exact = level->size == level->size_low && level->size == level->size_high;
 
-	print_interval(interval, sizeof(interval), level->size_low, level->size_high);
+	describe_interval(level->size_low, level->size_high, interval, sizeof(interval));
 	if (level->size && (is_exact || !*interval))
 		snprintf(buf, len, "%s", text_size(size, level->size));
 	else if (level->size)
@@ -46,18 +47,42 @@ static void print_measured(char *buf, size_t len, const struct sonde_cache_level
 		snprintf(buf, len, "cannot be told here");
 }
 
+/* ", 16 ways, 64 B lines": what is known of them. */
+static char *text_shape(char buf[TEXT_LEN], int ways, unsigned int line)
+{
+	int n = 0;
+
+	*buf = '\0';
+	if (ways < 0)
+		n = snprintf(buf, TEXT_LEN, ", fully associative");
+	else if (ways)
+		n = snprintf(buf, TEXT_LEN, ", %d ways", ways);
+	if (line)
+		snprintf(buf + n, (size_t)(TEXT_LEN - n), ", %u B lines", line);
+	return buf;
+}
+
+/* The same of a level, and what only a measurement tells. */
+static char *text_measured_shape(char buf[TEXT_LEN], const struct sonde_cache_level *level)
+{
+	size_t n;
+
+	text_shape(buf, (int)level->ways, level->line);
+	n = strlen(buf);
+	if (level->colours)
+		n += (size_t)snprintf(buf + n, TEXT_LEN - n, ", %u colour%s", level->colours,
+				      level->colours == 1 ? "" : "s");
+	if (level->holding == SONDE_HOLDING_OTHER && n < TEXT_LEN)
+		snprintf(buf + n, TEXT_LEN - n, ", exclusive");
+	return buf;
+}
+
 static void print_claim(char *buf, size_t len, const struct sonde_cache_claim *claim)
 {
-	char size[TEXT_LEN], ways[TEXT_LEN] = "", line[TEXT_LEN] = "";
+	char size[TEXT_LEN], shape[TEXT_LEN];
 
-	if (claim->ways < 0)
-		snprintf(ways, sizeof(ways), ", fully associative");
-	else if (claim->ways)
-		snprintf(ways, sizeof(ways), ", %d ways", claim->ways);
-	if (claim->line)
-		snprintf(line, sizeof(line), ", %u B lines", claim->line);
-	snprintf(buf, len, "%s%s%s", claim->size ? text_size(size, claim->size) : "size unknown",
-		 ways, line);
+	snprintf(buf, len, "%s%s", claim->size ? text_size(size, claim->size) : "size unknown",
+		 text_shape(shape, claim->ways, claim->line));
 }
 
 static enum verdict judge(const struct sonde_cache_level *level,
@@ -97,19 +122,26 @@ static void fill_latency(struct cache_row *row, const struct sonde_latency *late
 
 static void fill_measured(struct cache_row *row, const struct sonde_cache_level *level)
 {
+	char size[CELL_LEN - TEXT_LEN], shape[TEXT_LEN];
+
 	name_level(row->level, sizeof(row->level), level->level, level->type);
-	print_measured(row->measured, sizeof(row->measured), level);
+	describe_size(level, size, sizeof(size));
+	snprintf(row->measured, sizeof(row->measured), "%s%s", size,
+		 text_measured_shape(shape, level));
 	fill_latency(row, &level->latency);
 	snprintf(row->confidence, sizeof(row->confidence), "%.2f", level->confidence);
 }
 
-static void fill_claim(struct cache_row *row, const struct sonde_cache_claim *claim,
+static void fill_claim(struct cache_row *row, const struct claim_group *group,
 		       const struct sonde_cache_level *level)
 {
-	print_claim(row->claimed, sizeof(row->claimed), claim);
+	char sources[SOURCES_LEN];
+
+	print_claim(row->claimed, sizeof(row->claimed), &group->claim);
+	snprintf(row->by, sizeof(row->by), "%s", name_sources(sources, group->sources, ", "));
 	if (!level)
 		return;
-	row->verdict = judge(level, claim);
+	row->verdict = judge(level, &group->claim);
 	snprintf(row->claim_verdict, sizeof(row->claim_verdict), "%s", name_verdict(row->verdict));
 }
 
@@ -124,20 +156,23 @@ static void fill_missing(struct cache_row *row, const struct sonde_cache_claim *
 		 reached > claim->size ? "not found" : "not reached");
 }
 
-static unsigned int find_deepest(const struct machine *m)
+unsigned int find_deepest(const struct machine *m)
 {
+	const struct sonde_cache_claim *claims;
 	unsigned int deepest = 0;
+	size_t n;
 
 	for (size_t i = 0; i < m->caches->nlevels; i++)
 		if (m->caches->levels[i].level > deepest)
 			deepest = m->caches->levels[i].level;
-	for (size_t i = 0; i < m->nclaims; i++)
-		if (m->claims[i].level > deepest)
-			deepest = m->claims[i].level;
+	claims = sonde_claims_list(m->claimed, &n);
+	for (size_t i = 0; i < n; i++)
+		if (claims[i].level > deepest)
+			deepest = claims[i].level;
 	return deepest;
 }
 
-static const struct sonde_cache_level *find_level(const struct machine *m, unsigned int number)
+const struct sonde_cache_level *find_level(const struct machine *m, unsigned int number)
 {
 	for (size_t i = 0; i < m->caches->nlevels; i++)
 		if (m->caches->levels[i].level == number)
@@ -145,34 +180,45 @@ static const struct sonde_cache_level *find_level(const struct machine *m, unsig
 	return NULL;
 }
 
-static const struct sonde_cache_claim *find_claim(const struct machine *m, unsigned int number)
+void describe_level_name(const struct machine *m, unsigned int number, char *buf, size_t len)
 {
-	for (size_t i = 0; i < m->nclaims; i++)
-		if (m->claims[i].level == number)
-			return &m->claims[i];
-	return NULL;
+	const struct sonde_cache_level *level = find_level(m, number);
+	struct claim_group groups[SONDE_CLAIM_SOURCES];
+
+	if (level)
+		name_level(buf, len, number, level->type);
+	else if (group_claims(m, number, groups))
+		name_level(buf, len, number, groups[0].claim.type);
+	else
+		name_level(buf, len, number, SONDE_CACHE_UNIFIED);
+}
+
+/* The rows of one level. Return: how many. */
+static size_t describe_level(const struct machine *m, unsigned int number, struct cache_row *row)
+{
+	const struct sonde_cache_level *level = find_level(m, number);
+	struct claim_group groups[SONDE_CLAIM_SOURCES];
+	size_t n = group_claims(m, number, groups);
+
+	if (level)
+		fill_measured(row, level);
+	else if (n)
+		fill_missing(row, &groups[0].claim, m->caches);
+	for (size_t i = 0; i < n; i++)
+		fill_claim(&row[i], &groups[i], level);
+	return n ? n : level != NULL;
 }
 
 int describe_caches(const struct machine *m, struct cache_row **rows)
 {
 	unsigned int deepest = find_deepest(m);
-	struct cache_row *row = calloc(deepest + 1, sizeof(*row));
+	struct cache_row *row = calloc((size_t)deepest * SONDE_CLAIM_SOURCES + 1, sizeof(*row));
 
 	if (!row)
 		return -ENOMEM;
 	*rows = row;
-	for (unsigned int number = 1; number <= deepest; number++) {
-		const struct sonde_cache_level *level = find_level(m, number);
-		const struct sonde_cache_claim *claim = find_claim(m, number);
-
-		if (level)
-			fill_measured(row, level);
-		else if (claim)
-			fill_missing(row, claim, m->caches);
-		if (claim)
-			fill_claim(row, claim, level);
-		row += level || claim;
-	}
+	for (unsigned int number = 1; number <= deepest; number++)
+		row += describe_level(m, number, row);
 	if (m->caches->memory.ns > 0) {
 		snprintf(row->level, sizeof(row->level), "memory");
 		fill_latency(row, &m->caches->memory);
@@ -181,18 +227,10 @@ int describe_caches(const struct machine *m, struct cache_row **rows)
 	return (int)(row - *rows);
 }
 
-int describe_disagreement(const struct cache_row *row, char *buf, size_t len)
+char *describe_tlb_step(const struct machine *m, const struct sonde_tlb_step *step, char *buf,
+			size_t len)
 {
-	if (row->verdict != VERDICT_DISAGREES)
-		return 0;
-	snprintf(buf, len, "%s: measured %s, but the machine claims %s", row->level,
-		 row->measured, row->claimed);
-	return 1;
-}
-
-char *describe_tlb_step(const struct sonde_tlb_step *step, char *buf, size_t len)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = sonde_topology_page_bytes(m->topo);
 	char size[TEXT_LEN], cycles[TEXT_LEN];
 
 	snprintf(buf, len, "%u pages (%s) fit; beyond them a load costs %s more", step->pages,
@@ -230,7 +268,7 @@ size_t describe_machine(const struct machine *m, struct fact facts[MAX_FACTS])
 	snprintf(facts[n++].value, CELL_LEN, "%s", text_size(size, sonde_topology_memory(m->topo)));
 	facts[n].name = "page";
 	snprintf(facts[n++].value, CELL_LEN, "%s",
-		 text_size(size, (uint64_t)sysconf(_SC_PAGESIZE)));
+		 text_size(size, sonde_topology_page_bytes(m->topo)));
 	if (!uname(&u)) {
 		facts[n].name = "kernel";
 		snprintf(facts[n++].value, CELL_LEN, "%s %s (%s)", u.sysname, u.release, u.machine);

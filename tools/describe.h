@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include "measure.h"
+#include "text.h"
 
 #define CELL_LEN 256
 
@@ -18,7 +19,9 @@ enum verdict {
 
 /**
  * struct cache_row - one line of the table of caches
- * @level: "L1d", "L2", "memory"
+ * @level: "L1d", "L2", "memory"; "" where a line is a further claim of the level
+ *         above it
+ * @by: who claims
  * @claim_verdict: the verdict as a word, "" if there is none
  */
 struct cache_row {
@@ -28,19 +31,31 @@ struct cache_row {
 	char cycles[TEXT_LEN];
 	char confidence[16];
 	char claimed[CELL_LEN];
+	char by[CELL_LEN];
 	enum verdict verdict;
 	char claim_verdict[24];
 };
 
-/* One for every level measured or claimed, nearest first, and memory; to be
- * freed. Return: how many, -ENOMEM. */
+/* For every level measured or claimed, nearest first, a row for each thing that
+ * is claimed of it, and memory; to be freed. Return: how many, -ENOMEM. */
 int describe_caches(const struct machine *m, struct cache_row **rows);
 
-/* "L2: measured 1 MiB, claimed 2 MiB". Return: whether it is one. */
-int describe_disagreement(const struct cache_row *row, char *buf, size_t len);
+/* "48 KiB", "2.04 MiB (1.68 MiB to 2.45 MiB)", "cannot be told here" */
+void describe_size(const struct sonde_cache_level *level, char *buf, size_t len);
+
+/* "1.68 MiB to 2.45 MiB", "at least 1 MiB"; "" if both ends are 0 */
+void describe_interval(uint64_t low, uint64_t high, char *buf, size_t len);
+
+/* "L1d", "L2" */
+void describe_level_name(const struct machine *m, unsigned int level, char *buf, size_t len);
+
+/* The deepest level measured or claimed; what was measured of one, or NULL. */
+unsigned int find_deepest(const struct machine *m);
+const struct sonde_cache_level *find_level(const struct machine *m, unsigned int number);
 
 /* "96 pages (384 KiB): 7.0 cycles more a load beyond" */
-char *describe_tlb_step(const struct sonde_tlb_step *step, char *buf, size_t len);
+char *describe_tlb_step(const struct machine *m, const struct sonde_tlb_step *step, char *buf,
+			size_t len);
 
 /* What is claimed or measured of the machine and the clock: names and values. */
 struct fact {
@@ -70,6 +85,9 @@ void describe_backends(const struct machine *m, struct backend backends[NBACKEND
 
 /* The table on standard output. */
 int print_caches(const struct machine *m);
+
+/* All that `sonde cache` prints. Return: its exit status. */
+int show_caches(const struct machine *m, int json, int curve);
 void print_curve(const struct sonde_cache_report *caches);
 void print_facts(const struct fact *facts, size_t n);
 void print_backends(const struct machine *m);

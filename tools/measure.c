@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sonde/servet.h>
 #include "measure.h"
 #include "text.h"
 
 #define SWEEP_LEAST	((uint64_t)48 << 20)
-#define SWEEP_MOST	((uint64_t)512 << 20)
+/* With the order of its lines, a sixteenth, and the program less than 256 MiB. */
+#define SWEEP_MOST	((uint64_t)192 << 20)
 
 int measure_set_cpu(void *options, const char *arg)
 {
@@ -52,6 +54,18 @@ int measure_set_seed(void *options, const char *arg)
 	return cli_parse_count("seed", arg, UINT64_MAX, &o->seed);
 }
 
+int measure_set_samples(void *options, const char *arg)
+{
+	struct measure_options *o = options;
+
+	if (!*arg) {
+		cli_error("--samples: the file's name is empty");
+		return CLI_USAGE;
+	}
+	o->samples = arg;
+	return CLI_DONE;
+}
+
 /* The CPUs this process may run on, to be freed. Return: how many, -ENOMEM. */
 static int list_cpus(const struct sonde_topology *topo, unsigned int **cpus)
 {
@@ -88,7 +102,7 @@ static int choose_cpu(struct machine *m, int wanted)
 	return CLI_USAGE;
 }
 
-static void read_claims(struct machine *m)
+void machine_read_claims(struct machine *m)
 {
 	int n = sonde_topology_caches(m->topo, m->cpu, m->claims, MAX_CLAIMS);
 
@@ -106,7 +120,8 @@ static int start_profile(struct machine *m)
 	       sonde_profile_set_backend(m->profile, "clock", clock->name, clock->why) ||
 	       sonde_profile_set_backend(m->profile, "frames", frames,
 					 sonde_frames_why(m->frames)) ||
-	       sonde_profile_set_backend(m->profile, "meter", METER_NAME, NULL) ? -ENOMEM : 0;
+	       sonde_profile_set_backend(m->profile, "meter", METER_NAME, NULL) ||
+	       sonde_profile_set_claims(m->profile, m->claimed, NULL) ? -ENOMEM : 0;
 }
 
 int machine_open(struct machine *m, int cpu)
@@ -121,7 +136,11 @@ int machine_open(struct machine *m, int cpu)
 	status = choose_cpu(m, cpu);
 	if (status != CLI_DONE)
 		return status;
-	read_claims(m);
+	machine_read_claims(m);
+	what = "the claims";
+	err = sonde_claims_open(&m->claimed, m->topo, m->cpu);
+	if (err)
+		goto failed;
 	what = "the clock";
 	err = sonde_clock_open(&m->clk, SONDE_CLOCK_AUTO);
 	if (err)
@@ -166,8 +185,8 @@ static int watch_probe(void *ctx, double done, const char *what)
 }
 
 /*
- * Beyond the last level, so that memory is seen too, but never more memory than
- * four times that level and 64 MiB. A claim bounds the sweep; nothing else of it
+ * Beyond the last level, so that memory is seen too, but never so much that it
+ * hurts who else is on the machine. A claim bounds the sweep; nothing else of it
  * goes into the measurement.
  */
 static size_t choose_sweep(const struct machine *m)
@@ -183,6 +202,53 @@ static size_t choose_sweep(const struct machine *m)
 	return bytes < SWEEP_MOST ? bytes : SWEEP_MOST;
 }
 
+static int set_method(struct sonde_profile *profile, enum measure_method method)
+{
+	if (method == METHOD_SERVET)
+		return sonde_profile_set_backend(profile, "method", "servet",
+						 "asked for; it knows no doubt, so its confidence "
+						 "says nothing");
+	return sonde_profile_set_backend(profile, "method", "sonde", NULL);
+}
+
+int machine_keep_caches(struct machine *m, enum measure_method method)
+{
+	if (!sonde_profile_set_caches(m->profile, m->caches, m->claims, m->nclaims) &&
+	    !sonde_profile_set_claims(m->profile, m->claimed, m->caches) &&
+	    !set_method(m->profile, method))
+		return CLI_DONE;
+	cli_error("not enough memory for the profile");
+	return CLI_FAILED;
+}
+
+static int refuse_samples(const char *path, int err)
+{
+	cli_error("cannot write the samples to %s: %s", path,
+		  err == -EINVAL ? "it is there, and is not a file" : strerror(-err));
+	return CLI_FAILED;
+}
+
+/* Before anything is measured: nobody measures for nothing. */
+static int start_samples(struct machine *m, const struct measure_options *options)
+{
+	int err;
+
+	if (!options->samples || m->recorder)
+		return CLI_DONE;
+	err = sonde_recorder_open(&m->recorder, options->samples, m->topo, m->profile);
+	return err ? refuse_samples(options->samples, err) : CLI_DONE;
+}
+
+int machine_save_samples(struct machine *m, const struct measure_options *options)
+{
+	int err;
+
+	if (!m->recorder || cli_stop_requested())
+		return CLI_DONE;
+	err = sonde_recorder_save(m->recorder);
+	return err ? refuse_samples(options->samples, err) : CLI_DONE;
+}
+
 int machine_measure_caches(struct machine *m, const struct measure_options *options)
 {
 	struct sonde_cache_options how = {
@@ -192,25 +258,30 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 		.seed = options->seed,
 		.progress = watch_probe,
 	};
-	int err = sonde_probe_cache(m->clk, &how, &m->caches);
+	int status = start_samples(m, options), err;
+
+	if (status != CLI_DONE)
+		return status;
+	how.recorder = m->recorder;
+	err = (options->method == METHOD_SERVET ? sonde_servet_cache : sonde_probe_cache)(
+		m->clk, &how, &m->caches);
 
 	cli_progress_end();
 	if (cli_stop_requested())
 		return CLI_FAILED;
 	if (err)
 		return refuse_caches(m, err);
-	if (sonde_profile_set_caches(m->profile, m->caches, m->claims, m->nclaims)) {
-		cli_error("not enough memory for the profile");
-		return CLI_FAILED;
-	}
-	return CLI_DONE;
+	return machine_keep_caches(m, options->method);
 }
 
 void machine_close(struct machine *m)
 {
+	sonde_recorder_close(m->recorder);
 	sonde_profile_free(m->profile);
+	sonde_share_report_free(m->sharing);
 	sonde_cache_report_free(m->caches);
 	sonde_frames_close(m->frames);
 	sonde_clock_close(m->clk);
+	sonde_claims_close(m->claimed);
 	sonde_topology_close(m->topo);
 }

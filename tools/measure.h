@@ -3,10 +3,13 @@
 #ifndef SONDE_TOOLS_MEASURE_H
 #define SONDE_TOOLS_MEASURE_H
 
+#include <sonde/claims.h>
 #include <sonde/clock.h>
 #include <sonde/frames.h>
 #include <sonde/probe.h>
 #include <sonde/profile.h>
+#include <sonde/samples.h>
+#include <sonde/share.h>
 #include <sonde/topology.h>
 #include "cli.h"
 
@@ -17,9 +20,16 @@
 
 #define MAX_CLAIMS 16
 
+enum measure_method {
+	METHOD_SONDE,
+	METHOD_SERVET,
+};
+
 /**
  * struct measure_options - begins the options of `cache` and `report`
  * @cpu: -1: the first one allowed
+ * @method: how sizes are found
+ * @samples: the file for what the probes are told, NULL for none
  */
 struct measure_options {
 	struct cli_common common;
@@ -27,6 +37,8 @@ struct measure_options {
 	double budget_s;
 	size_t max_bytes;
 	uint64_t seed;
+	enum measure_method method;
+	const char *samples;
 };
 
 #define MEASURE_DEFAULTS { .cpu = -1, .budget_s = BUDGET_FULL_S, .seed = 1 }
@@ -36,6 +48,7 @@ int measure_set_budget(void *options, const char *arg);
 int measure_set_quick(void *options, const char *arg);
 int measure_set_max_size(void *options, const char *arg);
 int measure_set_seed(void *options, const char *arg);
+int measure_set_samples(void *options, const char *arg);
 
 #define MEASURE_OPTIONS \
 	{ "cpu", 0, "N", "measure on this CPU; else on the first one allowed", \
@@ -46,14 +59,21 @@ int measure_set_seed(void *options, const char *arg);
 	{ "max-size", 0, "SIZE", "largest working set; else chosen from the free memory", \
 	  measure_set_max_size }, \
 	{ "seed", 0, "N", "of the random walks: the same seed, the same walks; else 1", \
-	  measure_set_seed }
+	  measure_set_seed }, \
+	MEASURE_SAMPLES_OPTION
+
+#define MEASURE_SAMPLES_OPTION \
+	{ "samples", 0, "FILE", "keep the raw samples, for sonde analyse", measure_set_samples }
 
 /**
  * struct machine - what is known of this machine
  * @cpu: the one to measure on
- * @claims: @nclaims caches claimed of it
+ * @claims: @nclaims caches that hwloc claims of it
+ * @claimed: what every source claims of it
  * @caches: NULL until measured
+ * @sharing: NULL until measured
  * @profile: all of it as a document
+ * @recorder: of the samples; NULL if they are not kept
  */
 struct machine {
 	struct sonde_topology *topo;
@@ -62,14 +82,27 @@ struct machine {
 	unsigned int cpu;
 	struct sonde_cache_claim claims[MAX_CLAIMS];
 	size_t nclaims;
+	struct sonde_claims *claimed;
 	struct sonde_cache_report *caches;
+	struct sonde_share_report *sharing;
 	struct sonde_profile *profile;
+	struct sonde_recorder *recorder;
 };
 
 /* Both return an exit status, after an error was said. machine_close() takes
  * what machine_open() left, also on failure. */
 int machine_open(struct machine *m, int cpu);
 int machine_measure_caches(struct machine *m, const struct measure_options *options);
+
+/* What hwloc claims of m->cpu to m->claims; m->caches and the claims to the
+ * profile. Return: an exit status. */
+void machine_read_claims(struct machine *m);
+int machine_keep_caches(struct machine *m, enum measure_method method);
+
+/* Puts the samples into their file, if they are to be kept: after all that was
+ * measured, before it is shown. Return: an exit status. */
+int machine_save_samples(struct machine *m, const struct measure_options *options);
+
 void machine_close(struct machine *m);
 
 /* What measures: a seam with one implementation so far. */

@@ -53,9 +53,21 @@ int cli_set_verbose(void *options, const char *arg)
 	return CLI_DONE;
 }
 
+static void list_subcommands(const struct cli_command *const *subcommand)
+{
+	for (; *subcommand; subcommand++)
+		printf("  %-10s %s\n", strchr((*subcommand)->name, ' ') + 1,
+		       (*subcommand)->summary);
+	putchar('\n');
+}
+
 void cli_help(const struct cli_command *command)
 {
-	printf("usage: sonde %s [OPTION...]\n\n%s\n\n", command->name, command->summary);
+	printf("usage: sonde %s%s [OPTION...]%s%s\n\n%s\n\n", command->name,
+	       command->subcommands ? " SUBCOMMAND" : "", command->operand ? " " : "",
+	       command->operand ? command->operand : "", command->summary);
+	if (command->subcommands)
+		list_subcommands(command->subcommands);
 	for (const struct cli_option *o = command->options; o->name; o++) {
 		char left[48];
 
@@ -64,7 +76,7 @@ void cli_help(const struct cli_command *command)
 			 o->arg ? " " : "", o->arg ? o->arg : "");
 		printf("  %-24s %s\n", left, o->help);
 	}
-	printf("\nManual: sonde-%s(1)\n", command->name);
+	printf("\nManual: sonde-%.*s(1)\n", (int)strcspn(command->name, " "), command->name);
 }
 
 /* getopt_long's two views of the table; long options return 256 + index. */
@@ -126,6 +138,23 @@ static int refuse_option(const struct cli_command *command, const char *word)
 	return CLI_USAGE;
 }
 
+static int take_operand(const struct cli_command *command, int n, char **words, void *options)
+{
+	int taken = command->operand && n;
+
+	if (n > taken) {
+		cli_error("does not take '%s'; `sonde %s --help` lists the options",
+			  words[taken], command->name);
+		return CLI_USAGE;
+	}
+	if (command->operand && !n) {
+		cli_error("needs %s; `sonde %s --help` lists the options", command->operand,
+			  command->name);
+		return CLI_USAGE;
+	}
+	return taken ? command->set_operand(options, words[0]) : CLI_DONE;
+}
+
 int cli_parse(const struct cli_command *command, int argc, char **argv, void *options)
 {
 	struct option longs[MAX_OPTIONS + 1];
@@ -152,10 +181,6 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, void *op
 		if (option->set(options, optarg) != CLI_DONE)
 			return CLI_USAGE;
 	}
-	if (optind < argc) {
-		cli_error("does not take '%s'; `sonde %s --help` lists the options",
-			  argv[optind], command->name);
-		return CLI_USAGE;
-	}
-	return -1;
+	return take_operand(command, argc - optind, argv + optind, options) == CLI_DONE ? -1
+										 : CLI_USAGE;
 }

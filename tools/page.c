@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "claims.h"
 #include "text.h"
 #include "describe.h"
 #include "page.h"
+#include "sharing.h"
 
 static const char style[] =
 	":root{color-scheme:light dark;--ink:#1c2128;--soft:#5c6672;--back:#fff;--card:#f6f7f9;"
@@ -38,7 +40,12 @@ static const char style[] =
 	".note{border-left:4px solid var(--open);background:var(--card);padding:.5rem 1rem;"
 	"margin:.5rem 0}\n"
 	"figure{margin:0}svg{display:block;width:100%;height:auto}\n"
-	/* gnuplot's black is ink, its white is paper. */
+	/* What the pictures draw black is ink. */
+	".sweeps [fill='black'],.capacity [fill='black'],.classes [fill='black']"
+	"{fill:var(--ink)}.sweeps [stroke='black'],.capacity [stroke='black']"
+	"{stroke:var(--ink)}.sweeps,.capacity,.classes{margin-bottom:1.6rem}"
+	".sweeps,.capacity{overflow-x:auto}.capacity div{min-width:42rem}\n"
+	".sharing [fill='black']{fill:var(--ink)}.sharing{margin-top:1rem}\n"
 	".curve [fill='black']{fill:var(--ink)}.curve [stroke='black']{stroke:var(--ink)}\n"
 	".topology svg{background:#fff;border:1px solid var(--rule);padding:.5rem}\n"
 	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.2rem;margin:0}\n"
@@ -132,32 +139,36 @@ static void write_row(FILE *out, const struct cache_row *row)
 	write_element(out, "td class=\"number\"", row->confidence);
 	fputs("<td>", out);
 	write_text(out, row->claimed);
-	if (*row->claim_verdict) {
-		fputs(" ", out);
+	fputs("</td>", out);
+	write_element(out, "td class=\"soft\"", row->by);
+	fputs("<td>", out);
+	if (*row->claim_verdict)
 		write_element(out, class_verdict(row->verdict), row->claim_verdict);
-	}
 	fputs("</td></tr>\n", out);
 }
 
-static void write_headlines(FILE *out, const struct cache_row *rows, int n)
+static int write_headlines(FILE *out, const struct machine *m)
 {
-	char text[3 * CELL_LEN];
+	struct headline *headlines;
+	int n = find_headlines(m, &headlines);
 
 	for (int i = 0; i < n; i++) {
-		if (!describe_disagreement(&rows[i], text, sizeof(text)))
-			continue;
-		write_element(out, "p class=\"headline\"", text);
+		write_element(out, "p class=\"headline\"", headlines[i].text);
 		fputc('\n', out);
 	}
+	if (n >= 0)
+		free(headlines);
+	return n < 0 ? n : 0;
 }
 
-static void write_translation(FILE *out, const struct sonde_cache_report *caches)
+static void write_translation(FILE *out, const struct machine *m)
 {
+	const struct sonde_cache_report *caches = m->caches;
 	char text[CELL_LEN];
 
 	for (size_t i = 0; i < caches->ntlb; i++) {
 		fputs("<p>Address translation: ", out);
-		write_text(out, describe_tlb_step(&caches->tlb[i], text, sizeof(text)));
+		write_text(out, describe_tlb_step(m, &caches->tlb[i], text, sizeof(text)));
 		fputs(".</p>\n", out);
 	}
 	for (size_t i = 0; i < caches->nnotes; i++) {
@@ -176,10 +187,14 @@ static int write_caches(FILE *out, const struct page *page)
 	if (n < 0)
 		return n;
 	fputs("<section id=\"caches\">\n<h2>Caches</h2>\n", out);
-	write_headlines(out, rows, n);
+	if (write_headlines(out, m)) {
+		free(rows);
+		return -ENOMEM;
+	}
 	fputs("<div class=\"wide\"><table>\n<thead><tr><th>Level</th><th>Measured</th>"
 	      "<th class=\"number\" colspan=\"2\">Latency of a hit</th>"
-	      "<th class=\"number\">Confidence</th><th>Claimed</th></tr></thead>\n<tbody>\n", out);
+	      "<th class=\"number\">Confidence</th><th>Claimed</th><th>By</th><th></th></tr></thead>"
+	      "\n<tbody>\n", out);
 	for (int i = 0; i < n; i++)
 		write_row(out, &rows[i]);
 	free(rows);
@@ -187,7 +202,7 @@ static int write_caches(FILE *out, const struct page *page)
 	if (m->caches->core_hz > 0)
 		fprintf(out, "<p class=\"soft\">Core clock while measuring: %s.</p>\n",
 			text_hz(hz, m->caches->core_hz));
-	write_translation(out, m->caches);
+	write_translation(out, m);
 	fputs("</section>\n", out);
 	return 0;
 }
@@ -206,6 +221,82 @@ static void write_picture(FILE *out, const char *class, const struct picture *pi
 		write_element(out, "figcaption class=\"note\"", picture->why);
 	}
 	fputs("\n</figure>\n", out);
+}
+
+static void write_geometry(FILE *out, const struct page *page)
+{
+	fputs("<section id=\"geometry\">\n<h2>Sets and ways</h2>\n", out);
+	write_picture(out, "sweeps", &page->sweeps, 1,
+		      "Lines that all fall into one set, found by timing alone, loaded in turn. Up "
+		      "to as many as there are ways (green) none of them misses; of more, each "
+		      "evicts another. Every curve is another set. How far they stay below the "
+		      "dashed line is how far replacement is from strict LRU.");
+	write_picture(out, "capacity", &page->capacity, 1.2,
+		      "A load over lines that share one set of the level above: they stand for all "
+		      "lines, in a thousandth of the memory. It costs the latency of a hit while "
+		      "they fit, more as sets begin to overflow, and is flat where all miss. Where "
+		      "others use the level too, the edge is at the part that this CPU had.");
+	write_picture(out, "classes", &page->classes, 1,
+		      "One way of each level, and the pages that fill it: two pages of the same "
+		      "class (colour) compete for the same sets, pages of different classes "
+		      "never do.");
+	fputs("</section>\n", out);
+}
+
+static void write_sharing_row(FILE *out, const struct sharing_row *row)
+{
+	fputs("<tr>", out);
+	write_element(out, "th scope=\"row\"", row->level);
+	write_element(out, "td", row->measured);
+	write_element(out, "td class=\"number\"", row->confidence);
+	write_element(out, "td class=\"number\"", row->samples);
+	write_element(out, "td class=\"number\"", row->discarded);
+	fputs("<td>", out);
+	write_text(out, row->claimed);
+	fputs("</td><td>", out);
+	if (*row->claimed)
+		write_element(out, class_verdict(row->agrees < 0 ? VERDICT_OPEN : row->agrees ?
+						 VERDICT_AGREES : VERDICT_DISAGREES),
+			      name_agreement(row));
+	fputs("</td></tr>\n", out);
+}
+
+static int write_sharing_table(FILE *out, const struct machine *m)
+{
+	char text[3 * SHARING_LEN];
+	struct sharing_row *rows;
+	int n = describe_sharing(m, &rows);
+
+	for (int i = 0; i < n; i++)
+		if (describe_sharing_disagreement(&rows[i], text, sizeof(text)))
+			write_element(out, "p class=\"headline\"", text);
+	if (n < 0)
+		return n;
+	fputs("<div class=\"wide\"><table>\n<thead><tr><th>Level</th><th>Shared by</th>"
+	      "<th class=\"number\">Confidence</th><th class=\"number\">Samples</th>"
+	      "<th class=\"number\">Discarded</th><th>Claimed by hwloc</th><th></th></tr></thead>"
+	      "\n<tbody>\n", out);
+	for (int i = 0; i < n; i++)
+		write_sharing_row(out, &rows[i]);
+	free(rows);
+	fputs("</tbody>\n</table></div>\n", out);
+	for (size_t i = 0; i < m->sharing->nnotes; i++)
+		write_element(out, "p class=\"note\"", m->sharing->notes[i]);
+	return 0;
+}
+
+static int write_sharing(FILE *out, const struct page *page)
+{
+	int err = 0;
+
+	fputs("<section id=\"sharing\">\n<h2>Shared caches</h2>\n", out);
+	if (page->machine->sharing)
+		err = write_sharing_table(out, page->machine);
+	write_picture(out, "sharing", &page->sharing, 1,
+		      "The nearest cache that each two CPUs share: one loads lines, the other "
+		      "reads them for the first time, timed against its own second read.");
+	fputs("</section>\n", out);
+	return err;
 }
 
 static void write_backends(FILE *out, const struct machine *m)
@@ -309,7 +400,12 @@ int page_write(FILE *out, const struct page *page)
 		      "lines of a working set. Solid: measured; dashed with a diamond: claimed by "
 		      "firmware and kernel, not measured.");
 	write_points(out, m->caches);
-	fputs("</section>\n<section id=\"topology\">\n<h2>Topology as claimed</h2>\n", out);
+	fputs("</section>\n", out);
+	write_geometry(out, page);
+	err = write_sharing(out, page);
+	if (err)
+		return err;
+	fputs("<section id=\"topology\">\n<h2>Topology as claimed</h2>\n", out);
 	write_picture(out, "topology", &page->topology, 2,
 		      "By lstopo of hwloc: what firmware and kernel say. sonde measured none of it.");
 	fputs("</section>\n", out);

@@ -10,11 +10,19 @@
  * struct page - what a report shows
  * @machine: measured
  * @curve: the latency curve, or why there is none
+ * @sweeps: misses by lines of one set, likewise
+ * @capacity: by set sampling, likewise
+ * @classes: of pages, likewise
+ * @sharing: who shares which cache, likewise
  * @topology: likewise
  */
 struct page {
 	const struct machine *machine;
 	struct picture curve;
+	struct picture sweeps;
+	struct picture capacity;
+	struct picture classes;
+	struct picture sharing;
 	struct picture topology;
 };
 

@@ -20,6 +20,13 @@ struct picture {
 /* The latency curve, by gnuplot. Return: 0, -ECANCELED, or @picture says why not. */
 int picture_curve(const struct machine *m, struct picture *picture);
 
+/* Misses by lines of one set; capacity curves by set sampling. Likewise. */
+int picture_sweeps(const struct machine *m, struct picture *picture);
+int picture_capacity(const struct machine *m, struct picture *picture);
+
+/* The classes of pages that each level tells apart, drawn here. Likewise. */
+int picture_classes(const struct machine *m, struct picture *picture);
+
 /* The topology as claimed, by lstopo. Likewise. */
 int picture_topology(struct picture *picture);
 
@@ -28,6 +35,7 @@ void picture_free(struct picture *picture);
 /**
  * svg_embed() - make a document of its own an element of a page
  * @text: an SVG document
+ * @id: begins its ids, which on a page are not to be those of another picture
  * @label: what it shows, for who cannot see it; plain text
  *
  * Prolog and namespaces go, since HTML implies them; so do titles, which are
@@ -35,6 +43,6 @@ void picture_free(struct picture *picture);
  *
  * Return: 0, -EINVAL (no SVG), -ENOMEM.
  */
-int svg_embed(const char *text, const char *label, struct picture *picture);
+int svg_embed(const char *text, const char *id, const char *label, struct picture *picture);
 
 #endif

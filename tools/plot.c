@@ -12,19 +12,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "text.h"
-#include "child.h"
-#include "picture.h"
-
-#define GNUPLOT_DEADLINE_S 10
-
-#define CURVE		"#2f7fc1"
-#define MEASURED	"#22996b"
-#define CLAIMED		"#c2487f"
-#define TRANSLATION	"#888888"
+#include "plot.h"
 
 /**
  * struct axes - what is shown
@@ -76,15 +67,16 @@ static int choose_axes(const struct machine *m, struct axes *axes)
 	return 0;
 }
 
-/* A tick every two octaves: closer, the words run into each other. */
-static void write_size_tics(FILE *out, const struct axes *axes)
+/* A tick every two octaves of many: closer, the words run into each other. */
+void plot_size_tics(FILE *out, double x0, double x1)
 {
+	double step = x1 > 256 * x0 ? 4 : 2;
 	const char *separator = "";
 	char size[TEXT_LEN];
 
 	fputs("set xtics (", out);
-	for (double x = 1024; x < axes->x1; x *= 4) {
-		if (x < axes->x0)
+	for (double x = 1024; x < x1; x *= step) {
+		if (x < x0)
 			continue;
 		fprintf(out, "%s\"%s\" %.0f", separator, text_size(size, (uint64_t)x), x);
 		separator = ", ";
@@ -118,7 +110,7 @@ static void write_axes(FILE *out, const struct axes *axes)
 		"set terminal svg size 1000,560 dynamic noenhanced font 'sans-serif,14'\n"
 		"set encoding utf8\n"
 		"set tmargin 4.4\n"
-		"set border 11 lc rgb '" TRANSLATION "'\n"
+		"set border 11 lc rgb '" PLOT_FAINT "'\n"
 		"set logscale xyy2\n"
 		"set xrange [%.0f:%.0f]\n"
 		"set yrange [%g:%g]\n"
@@ -126,7 +118,7 @@ static void write_axes(FILE *out, const struct axes *axes)
 		"set ylabel 'core cycles a load'\n"
 		"set key bmargin center horizontal maxrows 1 samplen 2.5\n",
 		axes->x0, axes->x1, axes->y0, axes->y1);
-	write_size_tics(out, axes);
+	plot_size_tics(out, axes->x0, axes->x1);
 	write_log_tics(out, "y", axes->y0, axes->y1);
 	if (!(axes->ghz > 0))
 		return;
@@ -149,7 +141,7 @@ static double find_middle(const struct sonde_cache_level *level, const struct ax
 	return level->size ? (double)level->size : sqrt(low * high);
 }
 
-static void name_size(char *buf, size_t len, const struct sonde_cache_level *level)
+void plot_name_level(char *buf, size_t len, const struct sonde_cache_level *level)
 {
 	char low[TEXT_LEN], high[TEXT_LEN];
 	const char *suffix = suffix_level(level);
@@ -182,11 +174,11 @@ static void write_size(FILE *out, const struct sonde_cache_level *level, const s
 	char name[2 * TEXT_LEN + 16];
 	double half;
 
-	name_size(name, sizeof(name), level);
+	plot_name_level(name, sizeof(name), level);
 	half = letter * (double)strlen(name) / 2;
 	*row = middle - half < *end ? !*row : 0;
 	*end = middle + half;
-	fprintf(out, "set label '%s' at %.0f, graph %g center textcolor rgb '" MEASURED "'\n",
+	fprintf(out, "set label '%s' at %.0f, graph %g center textcolor rgb '" PLOT_MEASURED "'\n",
 		name, at, *row ? 1.145 : 1.095);
 }
 
@@ -197,10 +189,10 @@ static void write_level(FILE *out, const struct sonde_cache_level *level, const 
 
 	if ((level->size_low || level->size_high) && high > low)
 		fprintf(out, "set object rectangle from %.0f, graph 0 to %.0f, graph 1 behind "
-			"fillcolor rgb '" MEASURED "' fillstyle solid 0.13 noborder\n", low, high);
+			"fillcolor rgb '" PLOT_MEASURED "' fillstyle solid 0.13 noborder\n", low, high);
 	if (level->size)
 		fprintf(out, "set arrow from %llu, graph 0 to %llu, graph 1 nohead back "
-			"lc rgb '" MEASURED "' lw 2\n", (unsigned long long)level->size,
+			"lc rgb '" PLOT_MEASURED "' lw 2\n", (unsigned long long)level->size,
 			(unsigned long long)level->size);
 }
 
@@ -212,10 +204,10 @@ static void write_plateau(FILE *out, const struct sonde_latency *latency, double
 
 	if (!(latency->cycles > 0) || !(to > from))
 		return;
-	fprintf(out, "set arrow from %.0f, %g to %.0f, %g nohead back lc rgb '" MEASURED
+	fprintf(out, "set arrow from %.0f, %g to %.0f, %g nohead back lc rgb '" PLOT_MEASURED
 		"' lw 1 dt 2\n", from, latency->cycles, to, latency->cycles);
 	fprintf(out, "set label '%s, %s' at %.0f, %g %s offset %s front "
-		"textcolor rgb '" MEASURED "' font ',12'\n",
+		"textcolor rgb '" PLOT_MEASURED "' font ',12'\n",
 		text_cycles(cycles, latency->cycles), text_ns(ns, latency->ns),
 		is_last ? to : from, latency->cycles, is_last ? "right" : "left",
 		is_last ? "-0.6, 0.8" : "0.6, 0.8");
@@ -249,11 +241,11 @@ static void write_claims(FILE *out, const struct machine *m)
 		if (!at)
 			continue;
 		fprintf(out, "set arrow from %llu, graph 0 to %llu, graph 1 nohead back "
-			"lc rgb '" CLAIMED "' lw 1 dt (6,6)\n", at, at);
+			"lc rgb '" PLOT_CLAIMED "' lw 1 dt (6,6)\n", at, at);
 		fprintf(out, "set label '' at %llu, graph 1.0 point pt 12 ps 1.3 "
-			"lc rgb '" CLAIMED "' front\n", at);
+			"lc rgb '" PLOT_CLAIMED "' front\n", at);
 		fprintf(out, "set label 'claimed %s' at %llu, graph 1.043 center "
-			"textcolor rgb '" CLAIMED "' font ',12'\n", text_size(size, at), at);
+			"textcolor rgb '" PLOT_CLAIMED "' font ',12'\n", text_size(size, at), at);
 	}
 }
 
@@ -281,10 +273,10 @@ static void write_tlb(FILE *out, const struct sonde_cache_report *caches, const 
 		if (at < axes->x0 || at > axes->x1)
 			continue;
 		fprintf(out, "set arrow from %.0f, graph %g to %.0f, graph %g nohead back "
-			"lc rgb '" TRANSLATION "' lw 1 dt 3\n", at, is_above ? 0.55 : 0.0, at,
+			"lc rgb '" PLOT_FAINT "' lw 1 dt 3\n", at, is_above ? 0.55 : 0.0, at,
 			is_above ? 1.0 : 0.45);
 		fprintf(out, "set label 'TLB %u pages, +%.1f cycles' at %.0f, graph %g "
-			"rotate by 90 %s offset -0.9, 0 textcolor rgb '" TRANSLATION
+			"rotate by 90 %s offset -0.9, 0 textcolor rgb '" PLOT_FAINT
 			"' font ',11'\n",
 			caches->tlb[i].pages, caches->tlb[i].cycles, at, is_above ? 0.98 : 0.02,
 			is_above ? "right" : "left");
@@ -317,60 +309,25 @@ static int write_script(FILE *out, const struct machine *m)
 	write_claims(out, m);
 	write_tlb(out, m->caches, &axes);
 	write_points(out, m->caches);
-	fputs("plot $curve using 1:3:4 with filledcurves fc rgb '" CURVE "' "
+	fputs("plot $curve using 1:3:4 with filledcurves fc rgb '" PLOT_CURVE "' "
 	      "fs transparent solid 0.25 noborder title '95 % interval', "
-	      "$curve using 1:2 with linespoints lc rgb '" CURVE "' lw 1.8 pt 7 ps 0.35 "
+	      "$curve using 1:2 with linespoints lc rgb '" PLOT_CURVE "' lw 1.8 pt 7 ps 0.35 "
 	      "title 'latency', "
-	      "NaN with lines lc rgb '" MEASURED "' lw 2 title 'measured size', "
-	      "NaN with linespoints lc rgb '" CLAIMED "' dt (6,6) pt 12 ps 1.3 "
+	      "NaN with lines lc rgb '" PLOT_MEASURED "' lw 2 title 'measured size', "
+	      "NaN with linespoints lc rgb '" PLOT_CLAIMED "' dt (6,6) pt 12 ps 1.3 "
 	      "title 'claimed size'\n", out);
 	return 0;
 }
 
-static int draw(const char *script, struct picture *picture)
-{
-	/* -d: whatever a person set for plots of their own stays out. */
-	const char *const argv[] = { "gnuplot", "-d", NULL };
-	struct child child = {
-		.argv = argv,
-		.input = script,
-		.deadline_s = GNUPLOT_DEADLINE_S,
-	};
-	int err = child_run(&child);
-
-	if (!err) {
-		err = svg_embed(child.output, "Latency of a load by working set", picture);
-		free(child.output);
-		if (err)
-			snprintf(picture->why, sizeof(picture->why),
-				 "no picture of the curve: gnuplot drew something that is not SVG");
-	} else if (err == -ENOENT) {
-		snprintf(picture->why, sizeof(picture->why), "no picture of the curve: "
-			 "gnuplot is not installed (Debian: gnuplot-nox)");
-	} else {
-		snprintf(picture->why, sizeof(picture->why), "no picture of the curve: "
-			 "gnuplot failed: %s", child.why);
-	}
-	return err;
-}
+static const struct plot curve = {
+	.id = "curve",
+	.what = "the curve",
+	.label = "Latency of a load by working set",
+	.nothing = "nothing was measured",
+	.write = write_script,
+};
 
 int picture_curve(const struct machine *m, struct picture *picture)
 {
-	char *script = NULL;
-	size_t len;
-	FILE *out = open_memstream(&script, &len);
-	int err = -ENOMEM;
-
-	if (out) {
-		err = write_script(out, m);
-		if (fclose(out))
-			err = -ENOMEM;
-	}
-	if (!err)
-		err = draw(script, picture);
-	else
-		snprintf(picture->why, sizeof(picture->why), "no picture of the curve: %s",
-			 err == -ENODATA ? "nothing was measured" : "not enough memory");
-	free(script);
-	return err;
+	return plot_picture(m, &curve, picture);
 }

@@ -5,23 +5,24 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "claims.h"
 #include "text.h"
 #include "describe.h"
 
-#define NCOLUMNS 7
+#define NCOLUMNS 8
 
 static const char *const headings[NCOLUMNS] = {
-	"level", "measured", "latency", "", "confidence", "claimed", "",
+	"level", "measured", "latency", "", "confidence", "claimed", "by", "",
 };
 
 /* Latencies are compared, so they are set against the right. */
-static const int is_right[NCOLUMNS] = { 0, 0, 1, 1, 0, 0, 0 };
+static const int is_right[NCOLUMNS] = { 0, 0, 1, 1, 0, 0, 0, 0 };
 
 static const char *get_cell(const struct cache_row *row, int column)
 {
 	const char *const cells[NCOLUMNS] = {
 		row->level, row->measured, row->ns, row->cycles,
-		row->confidence, row->claimed, row->claim_verdict,
+		row->confidence, row->claimed, row->by, row->claim_verdict,
 	};
 
 	return cells[column];
@@ -63,13 +64,14 @@ static void print_row(const struct cache_row *row, const int widths[NCOLUMNS])
 	putchar('\n');
 }
 
-static void print_tlb(const struct sonde_cache_report *caches)
+static void print_tlb(const struct machine *m)
 {
+	const struct sonde_cache_report *caches = m->caches;
 	char text[CELL_LEN];
 
 	for (size_t i = 0; i < caches->ntlb; i++)
 		printf("%s %s\n", i ? "                    " : "\nAddress translation:",
-		       describe_tlb_step(&caches->tlb[i], text, sizeof(text)));
+		       describe_tlb_step(m, &caches->tlb[i], text, sizeof(text)));
 }
 
 static void print_notes(const struct sonde_cache_report *caches)
@@ -78,26 +80,26 @@ static void print_notes(const struct sonde_cache_report *caches)
 		printf("%snote: %s\n", i ? "" : "\n", caches->notes[i]);
 }
 
-static void print_disagreements(const struct cache_row *rows, int n)
+static int print_headlines(const struct machine *m)
 {
-	char text[3 * CELL_LEN];
-	int any = 0;
+	struct headline *headlines;
+	int n = find_headlines(m, &headlines);
 
-	for (int i = 0; i < n; i++) {
-		if (!describe_disagreement(&rows[i], text, sizeof(text)))
-			continue;
-		printf("! %s\n", text);
-		any = 1;
-	}
-	if (any)
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n; i++)
+		printf("! %s\n", headlines[i].text);
+	if (n)
 		putchar('\n');
+	free(headlines);
+	return 0;
 }
 
 int print_caches(const struct machine *m)
 {
 	struct cache_row *rows;
 	int widths[NCOLUMNS];
-	int n = describe_caches(m, &rows);
+	int n = describe_caches(m, &rows), err;
 	char hz[TEXT_LEN];
 
 	if (n < 0)
@@ -106,13 +108,17 @@ int print_caches(const struct machine *m)
 	if (m->caches->core_hz > 0)
 		printf(", core clock %s", text_hz(hz, m->caches->core_hz));
 	printf("\n\n");
-	print_disagreements(rows, n);
+	err = print_headlines(m);
+	if (err) {
+		free(rows);
+		return err;
+	}
 	measure_columns(rows, n, widths);
 	print_row(NULL, widths);
 	for (int i = 0; i < n; i++)
 		print_row(&rows[i], widths);
 	free(rows);
-	print_tlb(m->caches);
+	print_tlb(m);
 	print_notes(m->caches);
 	return 0;
 }

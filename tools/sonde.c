@@ -13,7 +13,10 @@ static const struct cli_command *const commands[] = {
 	&cmd_info,
 	&cmd_report,
 	&cmd_cache,
+	&cmd_share,
+	&cmd_colour,
 	&cmd_clock,
+	&cmd_analyse,
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

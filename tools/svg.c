@@ -34,11 +34,26 @@ static int read_size(const char *tag, const char *end, double *width, double *he
 	return *width > 0 && *height > 0 ? 0 : -EINVAL;
 }
 
-/* @text up to @end without titles, and with links as SVG 2 spells them. */
-static void copy_body(FILE *out, const char *text, const char *end)
+/* Where an id is named: how many bytes of @text come before its name, 0 if none. */
+static size_t before_id(const char *text)
+{
+	static const char *const starts[] = {
+		" id=\"", " id='", "\tid=\"", "\tid='", "href=\"#", "href='#", "url(#",
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strncmp(text, starts[i], strlen(starts[i])))
+			return strlen(starts[i]);
+	return 0;
+}
+
+/* @text up to @end without titles, with links as SVG 2 spells them and own ids. */
+static void copy_body(FILE *out, const char *text, const char *end, const char *id)
 {
 	static const char title[] = "<title>", untitle[] = "</title>";
-	static const char link[] = "xlink:href";
+	static const char link[] = "xlink:";
+	int is_in_tag = 0;
+	size_t n;
 
 	while (text < end) {
 		const char *close = NULL;
@@ -47,16 +62,21 @@ static void copy_body(FILE *out, const char *text, const char *end)
 			close = strstr(text, untitle);
 		if (close && close < end) {
 			text = close + strlen(untitle);
-		} else if (!strncmp(text, link, strlen(link))) {
-			fputs("href", out);
-			text += strlen(link);
-		} else {
-			fputc(*text++, out);
+			continue;
 		}
+		if (!strncmp(text, link, strlen(link)))
+			text += strlen(link);
+		is_in_tag = *text == '<' || (is_in_tag && *text != '>');
+		n = is_in_tag ? before_id(text) : 0;
+		if (n)
+			fprintf(out, "%.*s%s-", (int)n, text, id);
+		else
+			fputc(*text, out);
+		text += n ? n : 1;
 	}
 }
 
-int svg_embed(const char *text, const char *label, struct picture *picture)
+int svg_embed(const char *text, const char *id, const char *label, struct picture *picture)
 {
 	const char *tag = strstr(text, "<svg");
 	const char *open = tag ? strchr(tag, '>') : NULL;
@@ -72,7 +92,7 @@ int svg_embed(const char *text, const char *label, struct picture *picture)
 		return -ENOMEM;
 	fprintf(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"%s\">", width, height,
 		label);
-	copy_body(out, open + 1, close);
+	copy_body(out, open + 1, close, id);
 	fputs("</svg>", out);
 	if (fclose(out)) {
 		picture_free(picture);

@@ -34,7 +34,7 @@ int picture_topology(struct picture *picture)
 	int err = run_lstopo(&child);
 
 	if (!err) {
-		err = svg_embed(child.output, "Topology of the machine as claimed by firmware "
+		err = svg_embed(child.output, "topology", "Topology of the machine as claimed by firmware "
 				"and kernel", picture);
 		free(child.output);
 		if (err)

@@ -19,16 +19,20 @@
 extern "C" {
 #endif
 
+struct sonde_recorder;
+
 /**
  * struct sonde_cache_options - how to measure caches
  * @cpu: the CPU to measure on; the calling thread is bound to it meanwhile
- * @budget_s: seconds the measurement may take
- * @max_bytes: largest working set, 256 KiB or more; 0: 256 MiB. Half of the free
+ * @budget_s: seconds that the latency curve may take, after the geometry, which
+ *            takes what it takes; 0: no curve
+ * @max_bytes: largest working set, 256 KiB or more; 0: 192 MiB. Half of the free
  *             memory at most
  * @seed: of the permutations: same seed, same walks
  * @progress: called now and then with the done share (0 to 1) and what is being
  *            done; a non-zero return stops the probe with -ECANCELED; may be NULL
  * @progress_ctx: handed to @progress
+ * @recorder: keeps what the probe was told, see sonde/samples.h; may be NULL
  */
 struct sonde_cache_options {
 	unsigned int cpu;
@@ -37,6 +41,7 @@ struct sonde_cache_options {
 	uint64_t seed;
 	int (*progress)(void *ctx, double done, const char *what);
 	void *progress_ctx;
+	struct sonde_recorder *recorder;
 };
 
 /**
@@ -75,6 +80,48 @@ struct sonde_tlb_step {
 	double cycles;
 };
 
+/* Whether a level holds lines that the level above holds too. */
+enum sonde_cache_holding {
+	SONDE_HOLDING_UNKNOWN,
+	SONDE_HOLDING_ALSO,		/* inclusive, or neither inclusive nor exclusive */
+	SONDE_HOLDING_OTHER,		/* exclusive: a line is in one of them */
+};
+
+/* How a level's size was found. */
+enum sonde_cache_method {
+	SONDE_METHOD_CURVE,		/* from the slope of the latency curve */
+	SONDE_METHOD_STRIDES,		/* knees of strided rings */
+	SONDE_METHOD_CONFLICTS,		/* smallest sets of lines that overflow it */
+	SONDE_METHOD_SAMPLING,		/* capacity curve of lines of one set above */
+	SONDE_METHOD_SERVET,		/* as the paper says */
+};
+
+/**
+ * struct sonde_cache_sweep - misses over how many lines of one set are taken in turn
+ * @offset: bytes into the page of the lines
+ * @ways: where the misses begin
+ * @n: lines in the longest trial
+ * @misses: a turn of 1 to @n lines; [0] is 0
+ */
+struct sonde_cache_sweep {
+	unsigned int offset;
+	unsigned int ways;
+	unsigned int n;
+	double *misses;
+};
+
+/**
+ * struct sonde_cache_reach - a capacity curve by set sampling
+ * @n: points
+ * @bytes: of the level that the lines of the point stand for
+ * @cycles: a load, without translation
+ */
+struct sonde_cache_reach {
+	unsigned int n;
+	double *bytes;
+	double *cycles;
+};
+
 /**
  * struct sonde_cache_level - one level of cache
  * @level: 1 is nearest to the core
@@ -86,8 +133,18 @@ struct sonde_tlb_step {
  * @latency: of a hit
  * @confidence: that the size lies within @size_low to @size_high, and that this
  *              is a cache; 0 to 1
- * @ways: associativity, 0 not measured
- * @line: bytes of a line, 0 not measured
+ * @ways: associativity, 0 not told; with @line, as sure as @confidence
+ * @line: bytes of a line, 0 not told
+ * @sets: how many, 0 not told
+ * @colours: classes of pages whose lines share sets, 0 not told
+ * @softness: share of the misses of strict LRU that one line more than ways
+ *            causes; 0 not told
+ * @holding: towards the level above
+ * @method: how the size was found
+ * @samples: windows that went into it
+ * @discarded: share of them thrown away because something interrupted them
+ * @sweeps: @nsweeps sets of lines that were found
+ * @reach: capacity curve; .n is 0 if none was taken
  */
 struct sonde_cache_level {
 	unsigned int level;
@@ -97,6 +154,16 @@ struct sonde_cache_level {
 	double confidence;
 	unsigned int ways;
 	unsigned int line;
+	uint64_t sets;
+	unsigned int colours;
+	double softness;
+	enum sonde_cache_holding holding;
+	enum sonde_cache_method method;
+	uint64_t samples;
+	double discarded;
+	struct sonde_cache_sweep *sweeps;
+	size_t nsweeps;
+	struct sonde_cache_reach reach;
 };
 
 /**
@@ -133,9 +200,10 @@ struct sonde_cache_report {
  * @report: where the report goes, to be freed with sonde_cache_report_free();
  *          untouched on failure
  *
- * A dependent chase over a random cyclic permutation of the lines of working
- * sets of many sizes (Saavedra and Smith 1995; Servet 2.1 for what follows from
- * physical indexing), timed in short windows.
+ * Sizes, ways and lines by sets of lines that overflow a level, found by timing;
+ * the latency curve by a dependent chase over a random cyclic permutation of the
+ * lines of working sets of many sizes (Saavedra and Smith 1995; Servet 2.1 for
+ * what follows from physical indexing). All timed in short windows.
  *
  * Return: 0, -EINVAL (options), -ENOMEM (not even the smallest sweep fits), -ECANCELED
  * (by @progress), -EPERM (may not run on that CPU).

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sonde/clock.h>
 #include <sonde/probe.h>
+#include <sonde/share.h>
 #include <sonde/topology.h>
 
 #ifdef __cplusplus
@@ -77,6 +78,29 @@ int sonde_profile_set_caches(struct sonde_profile *profile, const struct sonde_c
 			     const struct sonde_cache_claim *claims, size_t nclaims);
 
 /**
+ * sonde_profile_set_claims() - what every source claims of the caches
+ * @profile: the profile
+ * @claims: all claims of the CPU that was measured
+ * @report: what was measured, which each claim is held against; may be NULL
+ *
+ * Return: 0, -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_claims(struct sonde_profile *profile, const struct sonde_claims *claims,
+			     const struct sonde_cache_report *report);
+
+/**
+ * sonde_profile_set_sharing() - which CPUs share which cache
+ * @profile: the profile
+ * @report: what was measured
+ * @topo: what hwloc claims, set beside
+ *
+ * Return: 0, -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_sharing(struct sonde_profile *profile,
+			      const struct sonde_share_report *report,
+			      const struct sonde_topology *topo);
+
+/**
  * sonde_profile_set_backend() - which implementation a seam used, and why
  * @profile: the profile
  * @seam: "frames", "meter", ...
@@ -92,12 +116,22 @@ int sonde_profile_set_backend(struct sonde_profile *profile, const char *seam,
  * sonde_profile_cache() - a cache level of a profile
  * @profile: the profile
  * @level: 1 is nearest to the core
- * @cache: filled in
+ * @cache: filled in, but for sweeps and capacity curve, which stay empty
  *
  * Return: 0, -ENOENT (the profile has no such level). Since: 0.1
  */
 int sonde_profile_cache(const struct sonde_profile *profile, unsigned int level,
 			struct sonde_cache_level *cache);
+
+/**
+ * sonde_profile_claims() - what was claimed of the caches of a profile's machine
+ * @profile: the profile
+ * @claims: where they go, to be closed with sonde_claims_close(); untouched on
+ *          failure
+ *
+ * Return: 0, -ENOENT (the profile has no claims), -ENOMEM. Since: 0.1
+ */
+int sonde_profile_claims(const struct sonde_profile *profile, struct sonde_claims **claims);
 
 #ifdef __cplusplus
 }

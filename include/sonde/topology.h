@@ -3,43 +3,20 @@
  * DOC: topology - what firmware and kernel claim about the machine
  *
  * Through hwloc. Everything here is a claim, to be set beside a measurement,
- * never mixed into one.
+ * never mixed into one. What others claim about caches: sonde/claims.h.
  */
 #ifndef SONDE_TOPOLOGY_H
 #define SONDE_TOPOLOGY_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sonde/claims.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct sonde_topology;
-
-enum sonde_cache_type {
-	SONDE_CACHE_DATA,
-	SONDE_CACHE_UNIFIED,
-};
-
-/**
- * struct sonde_cache_claim - a data or unified cache as claimed
- * @level: 1 is nearest to the core
- * @type: data or unified
- * @size: bytes, 0 unknown
- * @ways: associativity, 0 unknown, -1 fully associative
- * @line: bytes of a line, 0 unknown
- * @cpus: CPUs sharing it, as a list ("0-3,8"), owned by the topology; also those
- *        that this process may not use
- */
-struct sonde_cache_claim {
-	unsigned int level;
-	enum sonde_cache_type type;
-	uint64_t size;
-	int ways;
-	unsigned int line;
-	const char *cpus;
-};
 
 /**
  * sonde_topology_open() - discover the machine
@@ -83,6 +60,9 @@ int sonde_topology_nodes(const struct sonde_topology *topo);
 
 /** sonde_topology_memory() - bytes of memory the process may use. Since: 0.1 */
 uint64_t sonde_topology_memory(const struct sonde_topology *topo);
+
+/** sonde_topology_page_bytes() - bytes of a base page. Since: 0.1 */
+uint64_t sonde_topology_page_bytes(const struct sonde_topology *topo);
 
 /** sonde_topology_cpu_model() - the CPU's name, "unknown" if there is none. Since: 0.1 */
 const char *sonde_topology_cpu_model(const struct sonde_topology *topo);

@@ -2,11 +2,13 @@
 /*
  * Cache sizes and latencies from one CPU.
  *
- *  1. Walk working sets of all sizes, coarsely.
- *  2. Walk one line a page: the cost of translation, to be subtracted.
- *  3. The plateaus of what is left are the levels; the last one is memory.
- *  4. Walk more sizes on each slope between two plateaus, with pages drawn
- *     anew each time, until the time is gone, and fit the capacity.
+ *  1. Geometry by conflicts (geometry.h): ways, sets and lines of each level.
+ *  2. Walk working sets of all sizes, coarsely: the latency curve.
+ *  3. Walk one line a page: the cost of translation, to be subtracted.
+ *  4. The plateaus of what is left are the levels; the last one is memory.
+ *  5. Walk more sizes on each slope between two plateaus, with pages drawn
+ *     anew each time, until the time is gone, and fit the capacity: the size of
+ *     levels that the first step could not tell.
  *
  * A page drawn at random makes true what Servet has to assume of the operating
  * system: that pages fall into the sets of a physically indexed cache at random.
@@ -19,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../recorder.h"
+#include "answers.h"
 #include "cache.h"
 #include "search.h"
 
@@ -27,7 +31,7 @@
 #define SHARE_TLB	0.05
 #define SHARE_END	0.95
 /* Largest working set where nobody says: beyond the last level of most machines. */
-#define DEFAULT_BYTES	(256UL << 20)
+#define DEFAULT_BYTES	(192UL << 20)
 /* A sweep below this is no sweep: smaller caches than this exist. */
 #define LEAST_BYTES	(256UL << 10)
 
@@ -131,35 +135,80 @@ static int open_sampler(struct search *w, struct meter *meter)
 	return err;
 }
 
+static int try_geometry(struct search *w, struct meter *meter, size_t bytes, struct geometry *g)
+{
+	struct trial t;
+	int err;
+
+	trial_open(&t, meter, w->options->seed);
+	t.progress = w->options->progress;
+	t.progress_ctx = w->options->progress_ctx;
+	err = geometry_find(&t, bytes, g);
+	w->report->elapsed_s += trial_elapsed(&t);
+	trial_close(&t);
+	return err;
+}
+
+/* As much memory as can be had; too little for sets is still enough for a curve. */
+static int run_geometry(struct search *w, struct meter *meter, struct geometry *g)
+{
+	size_t bytes = choose_bytes(meter, w->options), least = STRIDE_CHUNKS * METER_CHUNK;
+	int err = 0;
+
+	if (bytes < least && !(w->options->budget_s > 0))
+		return search_note(w, "sets are looked for in %zu KiB of memory or more; in less, "
+				   "only the latency curve can tell a cache", least >> 10);
+	for (; bytes >= least; bytes /= 2) {
+		err = try_geometry(w, meter, bytes, g);
+		if (err != -ENOMEM)
+			return err;
+	}
+	return w->options->budget_s > 0 ? 0 : err;
+}
+
+static int run_curve(struct search *w, struct meter *meter)
+{
+	int err = open_sampler(w, meter);
+
+	if (err)
+		return err;
+	err = run_search(w);
+	w->report->elapsed_s += sampler_elapsed(w->s);
+	sampler_close(w->s);
+	return err;
+}
+
 int probe_cache_with(struct meter *meter, const struct sonde_cache_options *options,
 		     struct sonde_cache_report **report)
 {
+	struct geometry *g;
 	struct search *w;
 	int err = -ENOMEM;
 
-	if (!(options->budget_s > 0) || (options->max_bytes && options->max_bytes < LEAST_BYTES))
+	if (!(options->budget_s >= 0) || (options->max_bytes && options->max_bytes < LEAST_BYTES))
 		return -EINVAL;
 	w = calloc(1, sizeof(*w));
-	if (!w)
-		return -ENOMEM;
+	g = calloc(1, sizeof(*g));
+	if (w)
+		w->report = calloc(1, sizeof(*w->report));
+	if (!w || !g || !w->report)
+		goto out;
 	w->options = options;
-	w->report = calloc(1, sizeof(*w->report));
-	if (!w->report)
-		goto out;
 	w->report->cpu = options->cpu;
-	err = open_sampler(w, meter);
-	if (err)
-		goto out;
-	err = run_search(w);
-	w->report->elapsed_s = sampler_elapsed(w->s);
-	sampler_close(w->s);
+	err = run_geometry(w, meter, g);
+	if (!err && options->budget_s > 0)
+		err = run_curve(w, meter);
+	if (!err)
+		err = answers_put(g, w->report);
 	if (!err) {
 		*report = w->report;
 		w->report = NULL;
 	}
 out:
-	sonde_cache_report_free(w->report);
+	if (w)
+		sonde_cache_report_free(w->report);
 	free(w);
+	free(g);
 	return err;
 }
 
@@ -169,6 +218,8 @@ int sonde_probe_cache(const struct sonde_clock *clk, const struct sonde_cache_op
 	struct meter *meter;
 	int err = meter_user_open(&meter, clk, options->cpu);
 
+	if (!err)
+		err = recorder_cache(options->recorder, "cache", options, &meter);
 	if (err)
 		return err;
 	err = probe_cache_with(meter, options, report);
@@ -184,6 +235,15 @@ int sonde_cache_agrees(const struct sonde_cache_level *level,
 	return claim->size >= level->size_low && claim->size <= level->size_high;
 }
 
+static void free_level(struct sonde_cache_level *level)
+{
+	for (size_t i = 0; i < level->nsweeps; i++)
+		free(level->sweeps[i].misses);
+	free(level->sweeps);
+	free(level->reach.bytes);
+	free(level->reach.cycles);
+}
+
 void sonde_cache_report_free(struct sonde_cache_report *report)
 {
 	if (!report)
@@ -191,6 +251,8 @@ void sonde_cache_report_free(struct sonde_cache_report *report)
 	for (size_t i = 0; i < report->nnotes; i++)
 		free(report->notes[i]);
 	free(report->notes);
+	for (size_t i = 0; i < report->nlevels; i++)
+		free_level(&report->levels[i]);
 	free(report->points);
 	free(report->tlb);
 	free(report->levels);

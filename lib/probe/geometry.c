@@ -13,6 +13,17 @@
  * Memory does not answer faster: row and column access alone take near 30 ns.
  */
 #define MEMORY_NS	45.0
+/* First pool for further levels; twice as large each time it was too small. */
+#define POOL_BYTES	((size_t)48 << 20)
+/* Lines of a pool over what the level holds of them. */
+#define ROOM		1.7
+/* Of an estimate of classes, a share of it, beside its scatter. */
+#define ESTIMATE_ERROR	0.1
+/* Of what is consistent, and of what is not. */
+#define SURE		0.98
+#define DOUBTFUL	0.6
+/* Surveys of the second level at most. */
+#define ATTEMPTS	4
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
 
@@ -24,11 +35,21 @@ struct ground {
 	size_t npages;
 	uint32_t *pool;		/* those alike above the level at hand */
 	size_t npool;
+	uint64_t samples, discarded;	/* up to the level before */
 };
 
 static double to_ns(const struct trial *t, double cycles)
 {
 	return cycles * t->chain_ns / t->meter->chain_cycles;
+}
+
+/* What was taken since the level before. */
+static void mark(struct ground *w, struct level_geometry *l)
+{
+	l->samples = w->t->samples - w->samples;
+	l->discarded = w->t->discarded - w->discarded;
+	w->samples = w->t->samples;
+	w->discarded = w->t->discarded;
 }
 
 /* Pages whose lines at one offset share a set of the first level. */
@@ -59,15 +80,19 @@ static void add_first(struct geometry *g)
 	const struct stride *f = &g->first;
 
 	l->size = l->low = l->high = f->ways * f->way_bytes;
-	l->confidence = f->agree >= 1 ? 0.99 : 0.9;
+	l->confidence = f->agree > 0.5 ? 0.99 : DOUBTFUL;
 	l->survey = (struct survey){ .seen = 1, .hit = f->hit, .ways = f->ways, .line = f->line,
-				     .votes = (unsigned int)lround(3 * f->agree), .tried = 3 };
+				     .votes = (unsigned int)lround(5 * f->agree), .tried = 5 };
 }
 
-/* The integer nearest to a power of two within two errors of @x, else nearest. */
+/*
+ * The integer within the error of @x whose odd factor is the least: sets are
+ * powers of two, or slices of powers of two.
+ */
 static double simplest(double x, double se)
 {
-	double best = round(x), odd, best_odd = INFINITY, slack = fmax(2 * se, 0.02 * x);
+	double best = round(x), odd, best_odd = INFINITY;
+	double slack = se > 0 ? fmax(2 * se, ESTIMATE_ERROR * x) : 0;
 
 	for (double i = fmax(ceil(x - slack), 1); i <= x + slack; i++) {
 		for (odd = i; fmod(odd, 2) == 0;)
@@ -80,17 +105,43 @@ static double simplest(double x, double se)
 	return best;
 }
 
+/* Sets of the level for each page's worth of lines of the pool. */
+static double page_classes(const struct survey *s)
+{
+	return simplest(s->classes, s->classes_se) / (s->fold ? s->fold : 1);
+}
+
+/*
+ * Whether everything that was found of the level fits together: all classes have
+ * the same ways, none has misses before and each has from there on, the lines are
+ * known, and so is the number of classes.
+ */
+static int is_consistent(const struct survey *s, double classes)
+{
+	if (s->votes < 2 || s->votes != s->nsweeps || !s->line || s->doubtful)
+		return 0;
+	/* Lines of the level above come and go while the classes are counted. */
+	if (s->holding == HOLDING_OTHER)
+		return 0;
+	for (unsigned int i = 0; i < s->nsweeps; i++)
+		if (s->sweep[i].miss[s->ways] > 0.5 || s->sweep[i].miss[s->ways + 1] < 0.5)
+			return 0;
+	classes *= s->fold ? s->fold : 1;
+	return fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
+}
+
 /* @set_bytes: bytes of the level that one line of the pool stands for. */
 static void settle(struct level_geometry *l, const struct survey *s, double set_bytes)
 {
-	double classes = simplest(s->classes, s->classes_se);
+	double classes = page_classes(s);
 
 	if (s != &l->survey)
 		l->survey = *s;
+	l->set_bytes = set_bytes;
 	if (s->ways && s->classes > 0) {
 		l->size = (uint64_t)llround(s->ways * classes * set_bytes);
 		l->low = l->high = l->size;
-		l->confidence = s->votes >= 2 ? 0.98 : 0.6;
+		l->confidence = is_consistent(s, classes) ? SURE : DOUBTFUL;
 		l->colours = (unsigned int)(classes * set_bytes / METER_CHUNK);
 	}
 }
@@ -113,19 +164,35 @@ static int next_pool(struct ground *w, struct survey *s)
 	return err;
 }
 
-static int survey_from(struct ground *w, struct survey *s, unsigned int above, int exact)
+static int survey_from(struct ground *w, struct survey *s, unsigned int above)
 {
-	*s = (struct survey){ .t = w->t, .first = &w->g->first, .above = above,
-			      .pages = w->pool, .npages = w->npool,
-			      .exact = exact };
+	s->t = w->t;
+	s->first = &w->g->first;
+	s->above = above;
+	s->pages = w->pool;
+	s->npages = w->npool;
 	return survey_level(s);
 }
 
+/*
+ * Again where nothing was found, or not surely: with other pages, and when
+ * whoever was in the way may have gone.
+ */
 static int second(struct ground *w, struct survey *s)
 {
-	w->npool = w->npages < POOL_PAGES ? w->npages : POOL_PAGES;
-	memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
-	return survey_from(w, s, w->g->first.ways, 0);
+	const struct survey asked = *s;
+	int err = 0;
+
+	for (unsigned int i = 0; i < ATTEMPTS && !err; i++) {
+		*s = asked;
+		shuffle(&w->t->rng, w->pages, w->npages);
+		w->npool = w->npages < POOL_PAGES ? w->npages : POOL_PAGES;
+		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
+		err = survey_from(w, s, w->g->first.ways);
+		if (s->ways && (s->brief || is_consistent(s, page_classes(s))))
+			break;
+	}
+	return err;
 }
 
 /*
@@ -136,17 +203,20 @@ static void settle_reach(struct level_geometry *l, double set_bytes, size_t npoo
 {
 	const struct reach *r = &l->reach;
 
+	l->set_bytes = set_bytes;
 	if (l->size)
 		return;
 	l->low = (uint64_t)(set_bytes * (r->begins ? r->begins : (double)npool / 2));
-	l->high = (uint64_t)(set_bytes * r->ends);
+	if (r->ends > r->begins)
+		l->high = (uint64_t)(set_bytes * r->ends);
 	l->confidence = SHARED_CONFIDENCE;
 }
 
 static int take_reach(struct ground *w, struct level_geometry *l, unsigned int above)
 {
 	struct hunt h = { .above = above, .first_hit = w->g->first.hit,
-			  .first_ways = w->g->first.ways };
+			  .first_lines = (unsigned int)(w->g->first.ways *
+							 w->g->first.way_bytes / METER_LINE) };
 	int err = hunt_open(&h, w->t, w->pool, w->npool);
 
 	if (!err)
@@ -166,53 +236,84 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 		       struct level_geometry *l)
 {
 	struct survey *s = &l->survey;
-	int err = take_reach(w, l, above->ways);
+	int err;
+
+	memset(l, 0, sizeof(*l));
+	err = take_reach(w, l, above->ways);
 
 	if (err)
 		return err;
-	*s = (struct survey){ .hit = l->reach.hit, .penalty = l->reach.beyond - l->reach.hit };
+	*s = (struct survey){ .exact = 1, .hit = l->reach.hit };
+	if (l->reach.beyond > l->reach.hit)
+		s->penalty = l->reach.beyond - l->reach.hit;
 	if (!w->t->meter->is_guest && l->reach.begins)
-		err = survey_from(w, s, above->ways, 1);
+		err = survey_from(w, s, above->ways);
 	if (!err && s->ways)
 		settle(l, s, set_bytes);
 	settle_reach(l, set_bytes, w->npool);
+	mark(w, l);
 	w->g->nlevels++;
 	return err;
 }
 
-static int further(struct ground *w)
+/* Levels beyond the second, from @above on, while the next is not memory. */
+static int further(struct ground *w, struct survey *above)
 {
-	struct level_geometry *l = &w->g->level[w->g->nlevels - 1];
-	double set_bytes = METER_CHUNK;
+	struct level_geometry *l;
+	double set_bytes = METER_CHUNK, beyond = above->hit + above->penalty;
 	int err = 0;
 
-	while (!err && l->survey.ways && w->g->nlevels < GEOMETRY_LEVELS &&
-	       to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS) {
-		set_bytes *= simplest(l->survey.classes, l->survey.classes_se);
-		err = next_pool(w, &l->survey);
+	while (!err && above->ways && w->g->nlevels < GEOMETRY_LEVELS &&
+	       to_ns(w->t, beyond) < MEMORY_NS) {
+		l = &w->g->level[w->g->nlevels];
+		set_bytes *= page_classes(above);
+		err = next_pool(w, above);
 		if (!err)
-			err = one_further(w, &l->survey, set_bytes, l + 1);
-		l++;
+			err = one_further(w, above, set_bytes, l);
+		above = &l->survey;
+		beyond = fmax(above->hit + above->penalty, l->reach.beyond);
 	}
 	return err;
 }
 
-/* The second level again in a larger pool, and what is beyond it. */
+/* Whether the pool had lines enough to tell the last level, and beyond it. */
+static int was_enough(const struct ground *w)
+{
+	const struct level_geometry *l = &w->g->level[w->g->nlevels - 1];
+	const struct survey *s = &l->survey;
+
+	if (w->g->nlevels < 3)
+		return 1;
+	return s->ways && s->votes > 1 && s->classes > 0 &&
+	       (double)w->npool > ROOM * s->ways * s->classes;
+}
+
+/* The second level again, in larger and larger pools, and what is beyond it. */
 static int go_further(struct ground *w, size_t max_bytes)
 {
 	struct geometry *g = w->g;
-	struct level_geometry *l = &g->level[1];
-	struct survey again;
-	int err = get_pages(w, max_bytes);
+	const struct survey *second_level = &g->level[1].survey;
+	size_t bytes = POOL_BYTES < max_bytes ? POOL_BYTES : max_bytes;
+	struct survey *again = calloc(1, sizeof(*again));
+	int err = again ? 0 : -ENOMEM;
 
-	if (!err)
-		err = second(w, &again);
-	if (err || again.ways != l->survey.ways)
-		return err;
-	again.classes = l->survey.classes;
-	again.classes_se = l->survey.classes_se;
-	l->survey = again;
-	return further(w);
+	while (!err) {
+		*again = (struct survey){ .brief = 1 };
+		err = get_pages(w, bytes);
+		if (!err)
+			err = second(w, again);
+		again->classes = second_level->classes;
+		again->classes_se = second_level->classes_se;
+		again->fold = second_level->fold;
+		g->nlevels = 2;
+		if (!err && again->ways == second_level->ways)
+			err = further(w, again);
+		if (bytes == max_bytes || was_enough(w))
+			break;
+		bytes = 2 * bytes < max_bytes ? 2 * bytes : max_bytes;
+	}
+	free(again);
+	return err;
 }
 
 static int find(struct ground *w, size_t max_bytes)
@@ -228,6 +329,10 @@ static int find(struct ground *w, size_t max_bytes)
 	if (err || !g->first.ways)
 		return err;
 	add_first(g);
+	mark(w, &g->level[0]);
+	g->ends = to_ns(w->t, g->beyond) >= MEMORY_NS;
+	if (g->ends)
+		return 0;
 	step = g->first.way_bytes > METER_CHUNK ? g->first.way_bytes : METER_CHUNK;
 	bytes = step * POOL_PAGES < max_bytes ? step * POOL_PAGES : max_bytes;
 	l = &g->level[1];
@@ -237,11 +342,13 @@ static int find(struct ground *w, size_t max_bytes)
 	if (err || !l->survey.seen)
 		return err;
 	settle(l, &l->survey, METER_CHUNK);
+	mark(w, l);
 	g->nlevels++;
 	if (l->survey.ways && to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS)
 		err = go_further(w, max_bytes);
 	l = &g->level[g->nlevels - 1];
-	g->beyond = l->survey.hit + l->survey.penalty;
+	g->beyond = fmax(l->survey.hit + l->survey.penalty, l->reach.beyond);
+	g->ends = to_ns(w->t, g->beyond) >= MEMORY_NS;
 	return err;
 }
 

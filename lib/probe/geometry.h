@@ -19,6 +19,9 @@
  * @high: bytes, at most; 0 if there is no telling
  * @confidence: that @size, or else the interval, is right
  * @colours: classes of pages, 0 if not told
+ * @set_bytes: bytes of the level that one line of the pool stands for
+ * @samples: windows taken for it
+ * @discarded: of them, thrown away
  * @survey: how it was found; of the first level only ways and line
  * @reach: its capacity curve, from the third level on
  */
@@ -26,6 +29,8 @@ struct level_geometry {
 	uint64_t size, low, high;
 	double confidence;
 	unsigned int colours;
+	double set_bytes;
+	uint64_t samples, discarded;
 	struct survey survey;
 	struct reach reach;
 };
@@ -35,6 +40,7 @@ struct level_geometry {
  * @first: the first level
  * @level: @nlevels, nearest first
  * @beyond: cycles of a load that misses all of them
+ * @ends: whether that is memory, so there are no more levels
  * @ghz: core clock
  */
 struct geometry {
@@ -42,6 +48,7 @@ struct geometry {
 	struct level_geometry level[GEOMETRY_LEVELS];
 	size_t nlevels;
 	double beyond;
+	int ends;
 	double ghz;
 };
 

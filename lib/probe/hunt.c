@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sonde/stats.h>
 #include "hunt.h"
 #include "shuffle.h"
 
@@ -17,14 +18,26 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define LEAST_MISSES	0.5
 /* Misses a turn that are as good as proof, if they stay. */
 #define MANY_MISSES	3
-/* Less than this share of a load's cost is noise. */
+#define MOST_MISSES	6
+/* What is less than the noise of a look by this factor, and this share of a load's
+ * cost, is noise. */
+#define NOISES		3
 #define NOISE		0.004
 /* Lines in a set of the level above, over its ways, so that all miss it. */
-#define CROWD		8
+#define CROWD		5
+/* Lines that wash out a level, over those that begin to overflow it. */
+#define WASH		4
+/* Looks until a large ring costs no less than before, at most. */
+#define SETTLE_LOOKS	16
+#define SETTLED		0.985
 /* A rise of the cost by this share is the next level. */
 #define RISE		0.06
+/* Of the first level's lines, those that stay in it whatever prefetchers bring. */
+#define FIRST_SHARE	4
 /* Draws of a few lines, of which the cheapest had no conflict. */
-#define DRAWS		8
+#define DRAWS		6
+/* If more lines cost this much more a line, they conflicted in every draw. */
+#define FEW_MORE	1.1
 /* Pages tested at once. */
 #define GROUP_MAX	24
 /* Steps that may be taken back. */
@@ -37,7 +50,8 @@ int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npa
 	h->npages = npages;
 	h->ring = malloc((npages + HUNT_WAYS) * sizeof(*h->ring));
 	h->list = malloc((npages + HUNT_WAYS) * sizeof(*h->list));
-	if (h->ring && h->list)
+	h->places = malloc((npages + HUNT_WAYS) * sizeof(*h->places));
+	if (h->ring && h->list && h->places)
 		return 0;
 	hunt_close(h);
 	return -ENOMEM;
@@ -47,30 +61,42 @@ void hunt_close(struct hunt *h)
 {
 	free(h->ring);
 	free(h->list);
-	h->ring = h->list = NULL;
+	free(h->places);
+	h->ring = h->list = h->places = NULL;
 }
 
-/* The places of a line of each page, page i moved by i % @groups lines. */
+/*
+ * The places of a line of each page, in @groups of pages as far apart as can be:
+ * prefetchers bring the neighbours of a line.
+ */
 static void to_places(const struct hunt *h, const uint32_t *pages, size_t n, size_t groups,
 		      uint32_t *out)
 {
+	const size_t step = METER_CHUNK_LINES / groups * METER_LINE;
+
 	for (size_t i = 0; i < n; i++)
 		out[i] = pages[i] * METER_CHUNK_PLACES +
-			 (uint32_t)(h->offset + i % groups * METER_LINE) % METER_CHUNK / METER_PLACE;
+			 (uint32_t)((h->offset + i % groups * step) % METER_CHUNK) / METER_PLACE;
 }
 
-static int cost(struct hunt *h, const uint32_t *pages, size_t n, size_t groups, double warm,
-		double turns, double *cycles)
+static int cost_of(struct hunt *h, const uint32_t *pages, size_t n, size_t tail, size_t groups,
+		   double warm, double turns, double *cycles)
 {
 	int err = trial_tick(h->t);
 
 	if (err)
 		return err;
 	to_places(h, pages, n, groups, h->ring);
-	err = trial_ring(h->t, h->ring, n, 0);
+	err = trial_ring(h->t, h->ring, n, tail);
 	if (!err)
 		*cycles = trial_look(h->t, warm, turns);
 	return err;
+}
+
+static int cost(struct hunt *h, const uint32_t *pages, size_t n, size_t groups, double warm,
+		double turns, double *cycles)
+{
+	return cost_of(h, pages, n, 0, groups, warm, turns, cycles);
 }
 
 int hunt_cost(struct hunt *h, const uint32_t *pages, size_t n, double warm, double turns,
@@ -79,24 +105,34 @@ int hunt_cost(struct hunt *h, const uint32_t *pages, size_t n, double warm, doub
 	return cost(h, pages, n, 1, warm, turns, cycles);
 }
 
+/* What translation adds to a load: one line a page, which all fit the first level. */
+static int translation(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
+{
+	int err = cost(h, pages, n, METER_CHUNK_LINES, 2, TURNS, cycles);
+
+	*cycles -= h->first_hit;
+	return err;
+}
+
 /*
- * The same pages, so that translation costs the same. Few: a hit, and what
- * lines that all fit the first level cost more than a hit there. Many: moved
- * apart so far that the level above still cannot hold them.
+ * The same pages, so that translation costs the same. Few: a hit each, and
+ * translation. Many: moved apart, but not so far that the level above can hold
+ * them.
  */
 int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
 {
 	size_t groups = n / (CROWD * h->above);
 	int err;
 
-	if (n <= METER_CHUNK_LINES * h->first_ways / 2) {
-		err = cost(h, pages, n, METER_CHUNK_LINES, 2, TURNS, cycles);
-		*cycles += h->hit - h->first_hit;
+	if (n <= h->first_lines / FIRST_SHARE) {
+		err = translation(h, pages, n, cycles);
+		*cycles += h->hit - h->kept / (double)n;
 		return err;
 	}
-	if (groups > METER_CHUNK_LINES)
-		groups = METER_CHUNK_LINES;
-	return cost(h, pages, n, groups ? groups : 1, 2, TURNS, cycles);
+	groups = groups > METER_CHUNK_LINES ? METER_CHUNK_LINES : groups ? groups : 1;
+	err = cost(h, pages, n, groups, 2, TURNS, cycles);
+	*cycles += h->kept * (double)(groups - 1) / (double)n;
+	return err;
 }
 
 /* @pages and the flush lines to h->list. */
@@ -111,14 +147,18 @@ static size_t with_flush(struct hunt *h, const uint32_t *pages, size_t n)
 /* Misses a turn of the ring at hand, 0 as soon as there is none in a look. */
 static double settled_misses(struct hunt *h, double clean)
 {
-	double n = (double)h->t->nring, misses, before = 0;
-	double least = fmax(LEAST_MISSES, NOISE * clean * n / h->penalty);
+	double n = (double)h->t->nring, misses = 0, before = 0;
+	double least, noise;
 	int looks = h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
 
 	for (int i = 0; i < looks; i++) {
 		misses = (trial_look(h->t, warm_turns[i], TURNS) - clean) * n / h->penalty;
+		noise = fmin(NOISES * h->t->noise, NOISE * clean);
+		least = fmax(LEAST_MISSES, noise * n / h->penalty);
 		if (misses < least)
 			return 0;
+		if (misses > MOST_MISSES && misses > n / 4)
+			break;
 		if (i && misses > MANY_MISSES && misses > 0.8 * before)
 			break;
 		before = misses;
@@ -128,39 +168,46 @@ static double settled_misses(struct hunt *h, double clean)
 
 /*
  * Sometimes a set keeps a stranger's line and holds one less of ours for as long
- * as they come in the same order, hence more than one order.
+ * as they come in the same order, hence more than one order. Flush lines come
+ * after all others: then those are all out of the level above at once.
  */
-int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n)
+static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_t *pages,
+			   size_t n, size_t tail)
 {
-	size_t all = with_flush(h, pages, n);
-	double clean, misses = 1;
-	int err;
+	double clean, misses;
+	int err = trial_tick(h->t);
 
-	err = hunt_clean_cost(h, h->list, all, &clean);
-	to_places(h, h->list, all, 1, h->ring);
+	if (!err)
+		err = trial_ring(h->t, places, n, tail);
+	if (err)
+		return err;
+	/* Mostly it costs no more than a hit: then translation costs nothing either. */
+	misses = ((trial_look(h->t, warm_turns[0], TURNS) - h->hit) * (double)n + h->kept) /
+		 h->penalty;
+	if (misses < LEAST_MISSES)
+		return 0;
+	err = hunt_clean_cost(h, pages, n, &clean);
 	for (int order = 0; order < ORDERS && misses > 0 && !err; order++) {
-		err = trial_ring(h->t, h->ring, all, 0);
+		err = trial_ring(h->t, places, n, tail);
 		if (!err)
 			misses = settled_misses(h, clean);
 	}
 	return err ? err : misses > 0;
 }
 
-int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n)
+int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n)
 {
-	double clean = 0, misses = 1;
-	int err;
+	size_t all = with_flush(h, pages, n);
 
-	/* The same pages, their lines moved apart. */
+	to_places(h, h->list, all, 1, h->places);
+	return places_overflow(h, h->places, h->list, all, h->nflush);
+}
+
+int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail)
+{
 	for (size_t i = 0; i < n; i++)
 		h->list[i] = places[i] / METER_CHUNK_PLACES;
-	err = hunt_clean_cost(h, h->list, n, &clean);
-	for (int order = 0; order < ORDERS && misses > 0 && !err; order++) {
-		err = trial_ring(h->t, places, n, 0);
-		if (!err)
-			misses = settled_misses(h, clean);
-	}
-	return err ? err : misses > 0;
+	return places_overflow(h, places, h->list, n, tail);
 }
 
 /* @n pages of the pool that follow each other in its (random) order. */
@@ -169,20 +216,50 @@ static const uint32_t *draw(struct hunt *h, size_t n)
 	return h->pages + sonde_rng_below(&h->t->rng, h->npages - n + 1);
 }
 
-/* The cheapest of several draws of a few lines: no set of the level overflowed. */
-static int find_hit(struct hunt *h)
+/*
+ * Cycles a turn of @n lines that did not conflict: the second cheapest of several
+ * draws, since the cheapest may owe it to noise.
+ */
+static int cheapest_turn(struct hunt *h, size_t n, double *turn)
 {
-	size_t n = 3 * h->above < HUNT_WAYS ? 3 * h->above : HUNT_WAYS;
-	double cycles;
+	const uint32_t *pages;
+	double x[DRAWS], cycles, extra;
 	int err = 0;
 
-	h->hit = INFINITY;
 	for (int i = 0; i < DRAWS && !err; i++) {
-		err = cost(h, draw(h, n), n, 1, 8, TURNS, &cycles);
+		pages = draw(h, n);
+		err = translation(h, pages, n, &extra);
 		if (!err)
-			h->hit = fmin(h->hit, cycles);
+			err = cost(h, pages, n, 1, 8, TURNS, &cycles);
+		x[i] = (cycles - extra) * (double)n;
 	}
+	sonde_stats_sort(x, DRAWS);
+	*turn = x[1];
 	return err;
+}
+
+/*
+ * Some replacements keep a few lines in the level above however many come by. So
+ * a hit is what more lines cost more, not what a line costs.
+ */
+static int find_hit(struct hunt *h)
+{
+	size_t few = 4 * h->above + 1, many = 2 * few;
+	double turn = 0, longer = 0;
+	int err;
+
+	if (many > h->npages)
+		return -ERANGE;
+	err = cheapest_turn(h, few, &turn);
+	if (!err)
+		err = cheapest_turn(h, many, &longer);
+	h->hit = turn / (double)few;
+	h->kept = 0;
+	if (err || longer / (double)many > FEW_MORE * h->hit)
+		return err;
+	h->hit = (longer - turn) / (double)(many - few);
+	h->kept = fmax(0, (double)few * h->hit - turn);
+	return 0;
 }
 
 static int extra_cost(struct hunt *h, size_t n, double *clean, double *extra)
@@ -208,12 +285,16 @@ int hunt_calibrate(struct hunt *h)
 	double clean = 0, extra = 0;
 	int err = find_hit(h);
 
+	/* A pool that is too small overflows nothing. */
+	if (err == -ERANGE)
+		return 0;
 	for (size_t n = 2 * h->above + 2; !err && n <= h->npages; n += n / 3) {
 		err = extra_cost(h, n, &clean, &extra);
 		if (err || extra < RISE * clean)
 			continue;
 		err = extra_cost(h, 3 * n < h->npages ? 3 * n : h->npages, &clean, &extra);
 		h->penalty = extra;
+		h->rise = n;
 		if (err || extra > RISE * clean)
 			return err ? err : 1;
 	}
@@ -395,10 +476,17 @@ struct sieve {
 	size_t found, want;
 };
 
+/*
+ * A page that overflows a set with the flush lines alone is of another class, of
+ * which they are as many as fit.
+ */
 static int take(struct sieve *s, size_t i)
 {
 	uint32_t page = s->from[i];
+	int err = hunt_overflows(s->h, &page, 1);
 
+	if (err)
+		return err < 0 ? err : 0;
 	s->from[i] = s->from[s->found];
 	s->from[s->found++] = page;
 	return 0;
@@ -414,7 +502,8 @@ static int sift(struct sieve *s, size_t first, size_t end, int sure)
 	if (s->found >= s->want)
 		return 0;
 	some.n = s->ways;
-	if (!sure) {
+	/* What must be there because it is not elsewhere is only tested at the end. */
+	if (!sure || end - first == 1) {
 		err = overflow_with(s->h, &some, s->from + first, end - first);
 		if (err <= 0)
 			return err;
@@ -450,18 +539,40 @@ int hunt_members(struct hunt *h, const struct class *c, unsigned int ways, uint3
 	return err;
 }
 
+/*
+ * Other lines into every set: what some replacements do with lines that are
+ * already there, in another order, is not what they do with lines that come.
+ */
+static int wash(struct hunt *h)
+{
+	size_t n = h->npages < WASH * h->rise ? h->npages : WASH * h->rise;
+
+	to_places(h, draw(h, n), n, 1, h->places);
+	return trial_ring(h->t, h->places, n, 0);
+}
+
 int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses)
 {
 	size_t all = n;
-	double clean, cycles;
-	int err;
+	double clean, cycles, before;
+	int err = wash(h);
 
+	if (err)
+		return err;
 	memcpy(h->list, pages, n * sizeof(*pages));
 	if (flush)
 		all = with_flush(h, h->list, n);
 	err = hunt_clean_cost(h, h->list, all, &clean);
 	if (!err)
-		err = cost(h, h->list, all, 1, all > SMALL ? 4 : 32, all > SMALL ? 4 : 16, &cycles);
+		err = cost_of(h, h->list, all, flush ? h->nflush : 0, 1, all > SMALL ? 4 : 16,
+			      all > SMALL ? 4 : 8, &cycles);
+	/* What is beyond may take long to let go of what was there before. */
+	for (int i = 0; !err && all > SMALL && i < SETTLE_LOOKS; i++) {
+		before = cycles;
+		cycles = trial_look(h->t, 4, 4);
+		if (cycles > SETTLED * before)
+			break;
+	}
 	if (!err)
 		*misses = (cycles - clean) * (double)all / h->penalty;
 	return err;

@@ -21,11 +21,13 @@
  * @offset: bytes into each chunk
  * @above: ways of the level above
  * @first_hit: cycles of a hit in the first level
- * @first_ways: its ways
+ * @first_lines: lines that it holds
  * @flush: pages of @nflush lines that push others out of the level above, none
  *         of the class once one is known
  * @hit: cycles of a hit in the level
+ * @kept: cycles that a turn costs less, for lines that stay in the level above
  * @penalty: cycles that a miss costs more
+ * @rise: lines at which it was seen to overflow
  */
 struct hunt {
 	struct trial *t;
@@ -34,12 +36,13 @@ struct hunt {
 	uint32_t offset;
 	unsigned int above;
 	double first_hit;
-	unsigned int first_ways;
+	unsigned int first_lines;
 	uint32_t flush[HUNT_WAYS];
 	size_t nflush;
-	double hit;
+	double hit, kept;
 	double penalty;
-	uint32_t *ring, *list;	/* room for the pool */
+	size_t rise;
+	uint32_t *ring, *list, *places;	/* room for the pool */
 };
 
 /**
@@ -70,8 +73,8 @@ int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cyc
 /* Whether the lines, with the flush lines, overflow some set. 1, 0, -errno. */
 int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n);
 
-/* The same of any places, the flush lines among them; few enough for one trial. */
-int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n);
+/* The same of any places, the last @tail of which flush the level above. */
+int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail);
 
 /*
  * Find a smallest set that overflows: ways and one. 1, 0 if none was found, -errno.

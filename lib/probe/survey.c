@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shuffle.h"
 #include "survey.h"
 
-#define TRIES		6
-/* Flush lines over ways of the level above: LRU needs one, random more. */
-#define FLUSH_NUM	3
-#define FLUSH_DEN	2
+#define TRIES		5
+/* Flush lines over ways of the level above: LRU needs one, others more. */
+#define FLUSH		3
+#define FLUSH_TRIES	12
 /* Lines of a class beyond its ways to look at, over ways. */
 #define SWEEP_FACTOR	5 / 2
-#define MAX_LINE	256
+#define LINE_MAX	256
+/* Between the offsets of classes: even lines, so that what a prefetcher brings after
+ * a line of the other half of a pair is in neither. */
+#define OFFSET_STEP	1280
+/* Lines of a class to have at least: their frames are compared too. */
+#define LINES_MIN	48
+/* Pages to look at for lines at other offsets, over classes; in groups. */
+#define FOLD_PAGES	12
+#define FOLD_GROUP	16
+#define FOLD_LEAST	6
+/* Groups with such lines to be seen at least, and over those to be expected. */
+#define FOLD_HITS	2
+#define FOLD_SHARE	0.45
+#define FOLD_DOUBT	0.2
 
 static int is_in(const uint32_t *x, size_t n, uint32_t page)
 {
@@ -43,22 +57,40 @@ static size_t others(const struct survey *s, const struct hunt *h, const struct 
 	return survey_drop(out, n, c->page, c->n);
 }
 
+/* Lines of the pool that flush the level above, and overflow no set themselves. */
+static int choose_flush(struct survey *s, struct hunt *h)
+{
+	size_t n = FLUSH * s->above, first;
+	int over = 1;
+
+	if (n > s->npages / 8)
+		n = s->npages / 8;
+	for (int i = 0; i < FLUSH_TRIES && over > 0; i++) {
+		first = sonde_rng_below(&s->t->rng, s->npages - 2 * n + 1);
+		h->nflush = 0;
+		/* With some more, so that they do not fill a set either. */
+		over = hunt_overflows(h, s->pages + first, n + n / 3);
+		memcpy(h->flush, s->pages + first, n * sizeof(*h->flush));
+		h->nflush = n;
+		if (i % 4 == 3)
+			n = n * 2 / 3;
+	}
+	return over < 0 ? over : 1;
+}
+
 static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 {
 	int err;
 
 	*h = (struct hunt){
 		.offset = offset, .above = s->above,
-		.first_hit = s->first->hit, .first_ways = s->first->ways,
+		.first_hit = s->first->hit, .first_lines = (unsigned int)(s->first->ways * s->first->way_bytes / METER_LINE),
 	};
 	err = hunt_open(h, s->t, s->pages, s->npages);
 	if (err)
 		return err;
-	h->nflush = s->above * FLUSH_NUM / FLUSH_DEN + 1;
-	if (h->nflush > s->npages / 4)
-		h->nflush = s->npages / 4;
-	memcpy(h->flush, s->pages + s->npages - h->nflush, h->nflush * sizeof(*h->flush));
-	return hunt_calibrate(h);
+	err = hunt_calibrate(h);
+	return err > 0 ? choose_flush(s, h) : err;
 }
 
 /* Lines beyond the smallest set, for the sweep; what is not there is not swept. */
@@ -69,6 +101,7 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 	int err;
 
 	want = ways * SWEEP_FACTOR > ways + s->above + 2 ? ways * SWEEP_FACTOR : ways + s->above + 2;
+	want = want > LINES_MIN ? want : LINES_MIN;
 	want = (want < HUNT_WAYS ? want : HUNT_WAYS) - c->n;
 	shuffle(&s->t->rng, from, n);
 	err = hunt_members(h, c, ways, from, n, want, &found, &tested);
@@ -114,46 +147,122 @@ static void judge_holding(struct survey *s, struct hunt *h, const struct class *
 		s->holding = HOLDING_OTHER;
 }
 
-/* As in the first level (stride.c), by lines of one class. */
-static int is_other_line(struct survey *s, struct hunt *h, const struct class *c, uint32_t d)
+/* As in the first level (stride.c): one line of the class more than ways. */
+static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint32_t a, uint32_t b)
 {
-	const uint32_t up = MAX_LINE, down = 2 * MAX_LINE - METER_PLACE;
-	uint32_t places[2 * HUNT_WAYS + HUNT_WAYS];
-	size_t n = s->ways, all;
+	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
+	uint32_t places[3 * HUNT_WAYS];
 	int over = 1;
 
-	for (int side = 0; side < 2 && over > 0; side++) {
-		uint32_t a = h->offset / METER_CHUNK + (side ? up : down);
-		uint32_t b = side ? a + d : a - d;
+	for (int k = 0; k < 3 && over > 0; k++) {
+		size_t n = 0;
 
-		all = 0;
-		for (size_t i = 0; i < n; i++)
-			places[all++] = (c->page[i] * METER_CHUNK + a) / METER_PLACE;
-		for (size_t i = n; i < 2 * n; i++)
-			places[all++] = (c->page[i] * METER_CHUNK + b) / METER_PLACE;
-		for (size_t i = 0; i < h->nflush; i++)
-			places[all++] = (h->flush[i] * METER_CHUNK + a) / METER_PLACE;
-		over = hunt_places_overflow(h, places, all);
+		for (size_t i = 0; i <= s->ways; i++)
+			places[n++] = (c->page[i] * METER_CHUNK + (i < shares[k] ? a : b)) /
+				      METER_PLACE;
+		for (size_t i = 0; i < h->nflush; i++) {
+			places[n++] = (h->flush[i] * METER_CHUNK + a) / METER_PLACE;
+			places[n++] = (h->flush[i] * METER_CHUNK + b) / METER_PLACE;
+		}
+		over = hunt_places_overflow(h, places, n, 0);
 	}
 	return over < 0 ? over : !over;
 }
 
-/* That they fit proves another line; that they do not may be chance. */
 static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 {
-	uint32_t most = s->line ? s->line / 2 : MAX_LINE;
-	int other;
+	const uint32_t at = LINE_MAX;
+	int fit = 0;
+	uint32_t d;
 
-	if (c->n < 2 * s->ways)
+	for (d = s->first->line; d <= LINE_MAX; d *= 2) {
+		fit = fit_at(s, h, c, at, at + d);
+		if (fit)
+			break;
+	}
+	if (fit <= 0)
+		return fit;
+	fit = d > s->first->line ? fit_at(s, h, c, at + d / 2, at + d) : 1;
+	if (fit < 0)
+		return fit;
+	d = fit ? d : d / 2;
+	s->line = s->line && s->line < d ? s->line : d;
+	return 0;
+}
+
+/* @pages' lines at @other, @with's at the class's offset, and flush lines. */
+static int overflow_at(struct survey *s, struct hunt *h, const uint32_t *with,
+		       const uint32_t *pages, size_t n, uint32_t other)
+{
+	uint32_t places[4 * HUNT_WAYS];
+	size_t at = 0;
+
+	for (size_t i = 0; i < s->ways; i++)
+		places[at++] = (with[i] * METER_CHUNK + h->offset) / METER_PLACE;
+	for (size_t i = 0; i < n; i++)
+		places[at++] = (pages[i] * METER_CHUNK + other) / METER_PLACE;
+	/* Half of them: the lines after them are in the way of the others. */
+	for (size_t i = 0; i < h->nflush / 2; i++)
+		places[at++] = (h->flush[i] * METER_CHUNK + h->offset) / METER_PLACE;
+	return hunt_places_overflow(h, places, at, h->nflush / 2);
+}
+
+/* Pages looked at together: so many that they miss the level above. */
+static size_t fold_group(const struct survey *s)
+{
+	return 2 * s->above > FOLD_GROUP ? 2 * s->above : FOLD_GROUP;
+}
+
+/*
+ * Whether lines at @other of some of @pages share the class's set. They do if
+ * they overflow it with lines of the class and do not with lines of any pages,
+ * @instead: what prefetchers bring besides may overflow sets as well. 1, 0,
+ * -errno.
+ */
+static int is_congruent_at(struct survey *s, struct hunt *h, const struct class *c,
+			   const uint32_t *instead, const uint32_t *pages, size_t n, uint32_t other)
+{
+	size_t group = fold_group(s), groups = n / group;
+	/* The share of groups that would have such a line. */
+	double share = 1 - pow(1 - 1 / s->classes, (double)group);
+	unsigned int hits = 0;
+	int over;
+
+	for (size_t first = 0; first + group <= n; first += group) {
+		over = overflow_at(s, h, c->page, pages + first, group, other);
+		if (over > 0)
+			over = !overflow_at(s, h, instead, pages + first, group, other);
+		if (over < 0)
+			return over;
+		hits += (unsigned int)over;
+	}
+	if (hits >= FOLD_HITS && hits > FOLD_SHARE * share * (double)groups)
+		return 1;
+	s->doubtful |= hits > FOLD_DOUBT * share * (double)groups;
+	return 0;
+}
+
+/*
+ * An index that mixes a bit of the offset with bits of the frame puts lines at two
+ * offsets of different pages into one set: so many fewer sets are there than
+ * classes of lines at one offset times offsets.
+ */
+static int find_fold(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
+{
+	size_t n = others(s, h, c, from), want = (size_t)(FOLD_PAGES * s->classes);
+	int found;
+
+	s->fold = 1;
+	if (want < FOLD_LEAST * fold_group(s))
+		want = FOLD_LEAST * fold_group(s);
+	if (n < s->ways + want)
 		return 0;
-	for (uint32_t d = s->first->line; d <= most; d *= 2) {
-		other = is_other_line(s, h, c, d);
-		if (other < 0)
-			return other;
-		if (other) {
-			s->line = d;
-			return 0;
-		}
+	/* Not the nearest lines: prefetchers tie them together anyway. */
+	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK; bit *= 2) {
+		found = is_congruent_at(s, h, c, from + want, from, want, h->offset ^ bit);
+		if (found < 0)
+			return found;
+		s->fold <<= found;
 	}
 	return 0;
 }
@@ -216,11 +325,12 @@ static void remember(struct survey *s, const struct hunt *h, const struct class 
 	s->nflush = h->nflush;
 	memcpy(s->flush, h->flush, sizeof(s->flush));
 	s->hit = h->hit;
+	s->kept = h->kept;
 	s->penalty = h->penalty;
 }
 
 /* What needs a class whose ways are known to be right. */
-static int study(struct survey *s, struct hunt *h, const struct class *c)
+static int study(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
 	const struct sweep *w = &s->sweep[s->nsweeps - 1];
 	int err = 0;
@@ -228,7 +338,11 @@ static int study(struct survey *s, struct hunt *h, const struct class *c)
 	if (s->holding == HOLDING_UNKNOWN)
 		judge_holding(s, h, c);
 	err = find_line(s, h, c);
-	return err ? err : survey_count(s, h, w);
+	if (!err)
+		err = survey_count(s, h, w);
+	if (!err && !s->fold && s->line && !s->exact)
+		err = find_fold(s, h, c, from);
+	return err;
 }
 
 /* The hunt again that found the survey's class. */
@@ -237,6 +351,7 @@ static int resume(struct survey *s, struct hunt *h)
 	int err = start_hunt(s, h, s->offset);
 
 	h->hit = s->hit;
+	h->kept = s->kept;
 	h->penalty = s->penalty;
 	h->nflush = s->nflush;
 	memcpy(h->flush, s->flush, sizeof(h->flush));
@@ -254,6 +369,31 @@ static int count_exactly(struct survey *s)
 	return err;
 }
 
+int survey_estimate(struct survey *s)
+{
+	struct hunt h;
+	int err = resume(s, &h);
+
+	if (err >= 0)
+		err = survey_count(s, &h, &s->sweep[0]);
+	hunt_close(&h);
+	return err;
+}
+
+int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
+{
+	struct hunt h;
+	int err = resume(s, &h);
+
+	*sizes = calloc(SURVEY_SORTED, sizeof(**sizes));
+	if (!*sizes)
+		err = -ENOMEM;
+	if (err >= 0)
+		err = survey_partition(s, &h, *sizes, SURVEY_SORTED, nsizes, left);
+	hunt_close(&h);
+	return err;
+}
+
 int survey_level(struct survey *s)
 {
 	uint32_t *from = malloc(s->npages * sizeof(*from));
@@ -263,8 +403,8 @@ int survey_level(struct survey *s)
 
 	if (!from)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < SURVEY_CLASSES && err >= 0; i++) {
-		err = start_hunt(s, &h, (uint32_t)(i * 1344 % METER_CHUNK));
+	for (unsigned int i = 0; i < (s->brief ? 1 : SURVEY_CLASSES) && err >= 0; i++) {
+		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK);
 		if (i == 0)
 			s->seen = err > 0;
 		s->hit = h.hit;
@@ -275,11 +415,11 @@ int survey_level(struct survey *s)
 			vote(s);
 			if (c.n > s->ways && s->sweep[s->nsweeps - 1].ways == s->ways) {
 				remember(s, &h, &c);
-				err = study(s, &h, &c);
+				err = s->brief ? 0 : study(s, &h, &c, from);
 			}
 		}
 		hunt_close(&h);
-		if (!s->seen)
+		if (!s->seen || (s->tried > 1 && !s->nsweeps))
 			break;
 	}
 	free(from);

@@ -11,6 +11,8 @@
 #include "stride.h"
 
 #define SURVEY_CLASSES	3
+/* Most classes that are counted one by one. */
+#define SURVEY_SORTED	160
 
 /**
  * struct sweep - misses over how many lines of one class are taken in turn
@@ -40,15 +42,21 @@ enum holding {
  * @first: the first level
  * @above: ways of the level above
  * @pages: pool of @npages whose lines at any one offset share a set above
- * @exact: whether the classes are to be counted one by one
+ * @brief: one class only, its ways and nothing else
+ * @exact: whether the classes are to be counted one by one, and the pool's lines
+ *         share a set of a level that is indexed by frames, so nothing folds
  * @seen: whether the pool overflows it: there is something beyond
  * @hit: cycles of a hit
+ * @kept: see struct hunt
  * @penalty: cycles more of a miss
  * @ways: 0 if not told
  * @votes: classes that agree, of @tried
  * @classes: different sets that lines at one offset of the pool fall into; 0 if
  *           not told
  * @classes_se: standard error of it; 0: counted
+ * @fold: offsets in a page at which a line may share a set with one at a given
+ *        offset, where the index mixes bits of the offset with others; else 1
+ * @doubtful: whether that was hard to tell
  * @line: bytes of a line, 0 if not told
  * @holding: relation to the level above
  * @sweep: of the classes found, @nsweeps
@@ -60,11 +68,13 @@ struct survey {
 	unsigned int above;
 	uint32_t *pages;
 	size_t npages;
-	int exact;
+	int brief, exact;
 	int seen;
-	double hit, penalty;
+	double hit, kept, penalty;
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
+	unsigned int fold;
+	int doubtful;
 	unsigned int line;
 	enum holding holding;
 	struct sweep sweep[SURVEY_CLASSES];
@@ -89,6 +99,17 @@ size_t survey_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot);
 
 /* The same by finding every class, where the pool is large enough for that. */
 int survey_count_exactly(struct survey *s, struct hunt *h);
+int survey_partition(struct survey *s, struct hunt *h, size_t *sizes, size_t max, size_t *nsizes,
+		     size_t *left);
+
+/* After a brief survey: how many classes there are, estimated. 0, -errno. */
+int survey_estimate(struct survey *s);
+
+/*
+ * After a brief survey: sort the pool. Pages of each class to *@sizes, an array to
+ * be freed by the caller; how many pages are in none to *@left. 0, -errno.
+ */
+int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left);
 
 /* How many sets the lines of the pool at one offset fall into, to the survey. */
 int survey_count(struct survey *s, struct hunt *h, const struct sweep *w);

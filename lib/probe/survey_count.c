@@ -18,10 +18,13 @@
 #include "survey.h"
 
 #define DRAWS		12
+#define SIZE_DRAWS	3
+/* Draws from one pool are not independent: the pool has its own unevenness. */
+#define SAME_POOL	1.5
 /* Lines of the pool over what the level holds of them: every class has more than ways. */
 #define ROOM		1.6
-#define TRIES		4
-#define PARTITION_MOST	80
+#define TRIES		6
+#define PARTITION_MOST	SURVEY_SORTED
 /* Fewer classes than this are none. */
 #define UNLIKELY	0.05
 #define MOST_CLASSES	65536.0
@@ -60,42 +63,38 @@ static double solve(const struct sweep *w, double n, double misses)
 	return low;
 }
 
-static int draw(struct survey *s, struct hunt *h, const struct sweep *w, size_t n,
-		uint32_t *list, double *classes)
+/* Misses of @n lines drawn from the pool. */
+static int draw(struct survey *s, struct hunt *h, size_t n, uint32_t *list, double *misses)
 {
-	double misses;
-	int err;
-
 	memcpy(list, s->pages, s->npages * sizeof(*list));
 	shuffle(&s->t->rng, list, s->npages);
-	err = hunt_misses(h, list, n, 0, &misses);
-	if (!err)
-		*classes = solve(w, (double)n, misses);
-	return err;
+	return hunt_misses(h, list, n, 0, misses);
 }
 
-/* The size of a draw that overflows about half of the sets, by bisection. */
+/* The size of a draw that overflows about half of the sets. */
 static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, uint32_t *list,
 		     size_t *n)
 {
-	double misses;
+	double x[SIZE_DRAWS];
 	int err = 0;
 
-	for (*n = 2 * (w->ways + 1); *n < s->npages && !err; *n = *n * 5 / 4 + 1) {
-		memcpy(list, s->pages, s->npages * sizeof(*list));
-		shuffle(&s->t->rng, list, s->npages);
-		err = hunt_misses(h, list, *n, 0, &misses);
-		if (misses > (double)*n / 4)
-			break;
+	for (*n = 2 * (w->ways + 1); *n < s->npages; *n = *n * 5 / 4 + 1) {
+		for (int i = 0; i < SIZE_DRAWS && !err; i++)
+			err = draw(s, h, *n, list, &x[i]);
+		if (err)
+			return err;
+		sonde_stats_sort(x, SIZE_DRAWS);
+		if (sonde_stats_median(x, SIZE_DRAWS) > (double)*n / 2)
+			return 0;
 	}
-	if (*n > s->npages)
-		*n = s->npages;
-	return err;
+	*n = s->npages;
+	return 0;
 }
 
 /* Classes taken out of a pool so far. */
 struct heap {
-	size_t classes, lines;	/* lines beside those of smallest sets */
+	size_t classes, lines;	/* and all their lines */
+	size_t size[PARTITION_MOST];
 	uint32_t flush[HUNT_WAYS];
 	size_t nflush;
 };
@@ -106,7 +105,7 @@ struct heap {
  */
 static void keep_flush(struct heap *heap, struct hunt *h, const struct class *c)
 {
-	for (size_t i = 0; i < c->n / 2 && heap->nflush < h->nflush; i++)
+	for (size_t i = 0; i < c->n * 3 / 4 && heap->nflush < h->nflush; i++)
 		heap->flush[heap->nflush++] = c->page[i];
 	if (heap->nflush == h->nflush)
 		memcpy(h->flush, heap->flush, heap->nflush * sizeof(*h->flush));
@@ -131,7 +130,7 @@ static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint3
 	*n -= found;
 	memmove(left, left + found, *n * sizeof(*left));
 	keep_flush(heap, h, &c);
-	heap->classes++;
+	heap->size[heap->classes++] = found + c.n;
 	heap->lines += found + c.n;
 	return 1;
 }
@@ -153,63 +152,83 @@ static double small_classes(const struct survey *s, const struct heap *heap, siz
 
 /*
  * Counted: find a class, take all of its lines out, and so on until what is left
- * does not overflow.
+ * does not overflow. @left: the pages, of which *@n are left in the end.
  */
-static int partition(struct survey *s, struct hunt *h, uint32_t *left, size_t n)
+static int partition(struct survey *s, struct hunt *h, struct heap *heap, uint32_t *left, size_t *n)
 {
-	struct heap heap = { 0 };
 	unsigned int tries = 0;
 	int taken;
 
-	while (n > s->ways && heap.classes < PARTITION_MOST && tries < TRIES) {
-		taken = take_class(s, h, &heap, left, &n);
+	while (*n > s->ways && heap->classes < PARTITION_MOST && tries < TRIES) {
+		taken = take_class(s, h, heap, left, n);
 		if (taken < 0)
 			return taken;
 		tries = taken ? 0 : tries + 1;
 	}
-	if (heap.classes && heap.classes < PARTITION_MOST) {
-		s->classes = (double)heap.classes + small_classes(s, &heap, n);
+	if (tries == TRIES) {
+		taken = hunt_overflows(h, left, *n);
+		/* There are more, and they were not found. */
+		if (taken)
+			return taken < 0 ? taken : 0;
+	}
+	if (heap->classes && heap->classes < PARTITION_MOST) {
+		s->classes = (double)heap->classes + small_classes(s, heap, *n);
 		s->classes_se = 0;
 	}
 	return 0;
 }
 
-int survey_count_exactly(struct survey *s, struct hunt *h)
+int survey_partition(struct survey *s, struct hunt *h, size_t *sizes, size_t max, size_t *nsizes,
+		     size_t *left)
 {
-	uint32_t *left;
+	uint32_t *pages = malloc(s->npages * sizeof(*pages));
+	struct heap heap = { 0 };
 	size_t n;
 	int err;
 
+	if (!pages)
+		return -ENOMEM;
+	memcpy(pages, s->pages, s->npages * sizeof(*pages));
+	n = survey_drop(pages, s->npages, h->flush, h->nflush);
+	err = partition(s, h, &heap, pages, &n);
+	free(pages);
+	*nsizes = heap.classes < max ? heap.classes : max;
+	memcpy(sizes, heap.size, *nsizes * sizeof(*sizes));
+	*left = s->npages - heap.lines;
+	return err;
+}
+
+int survey_count_exactly(struct survey *s, struct hunt *h)
+{
+	size_t sizes[PARTITION_MOST], n, left;
+
 	if (s->classes > PARTITION_MOST || (double)s->npages < ROOM * s->classes * s->ways)
 		return 0;
-	left = malloc(s->npages * sizeof(*left));
-	if (!left)
-		return -ENOMEM;
-	memcpy(left, s->pages, s->npages * sizeof(*left));
-	n = survey_drop(left, s->npages, h->flush, h->nflush);
-	err = partition(s, h, left, n);
-	free(left);
-	return err;
+	return survey_partition(s, h, sizes, PARTITION_MOST, &n, &left);
 }
 
 int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
 {
 	uint32_t *list = malloc(s->npages * sizeof(*list));
-	double x[DRAWS], mad = 0;
+	double x, sum = 0, squares = 0, mean, error;
 	size_t n;
 	int err;
 
 	if (!list)
 		return -ENOMEM;
 	err = find_size(s, h, w, list, &n);
-	for (size_t i = 0; i < DRAWS && !err; i++)
-		err = draw(s, h, w, n, list, &x[i]);
+	for (size_t i = 0; i < DRAWS && !err; i++) {
+		err = draw(s, h, n, list, &x);
+		sum += x;
+		squares += x * x;
+	}
 	free(list);
 	if (err)
 		return err;
-	sonde_stats_sort(x, DRAWS);
-	sonde_stats_mad(x, DRAWS, &mad);
-	s->classes = sonde_stats_median(x, DRAWS);
-	s->classes_se = 1.4826 * mad;
+	mean = sum / DRAWS;
+	error = sqrt(fmax(squares / DRAWS - mean * mean, 0) / (DRAWS - 1)) * SAME_POOL;
+	s->classes = solve(w, (double)n, mean);
+	s->classes_se = fabs(solve(w, (double)n, fmax(mean - error, 0)) -
+			     solve(w, (double)n, mean + error)) / 2;
 	return 0;
 }

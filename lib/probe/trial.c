@@ -12,7 +12,7 @@
 #define TYPICAL_GHZ	3.0
 #define TYPICAL_CYCLES	20.0
 /* A window is this long: the clock's step and cost vanish in it, gaps do not. */
-#define WINDOW_NS	2000.0
+#define WINDOW_NS	1000.0
 /* Longer is better if it makes whole turns, up to this. */
 #define LONGEST_NS	40000.0
 /* A window this much above the median, and by a gap's length, was hit. */
@@ -20,7 +20,7 @@
 #define GAP_NS		1000.0
 /* What a gap leaves behind, lost lines, makes more windows slow. */
 #define SLOWEST		0.2
-#define MIN_WINDOWS	8
+#define MIN_WINDOWS	5
 
 void trial_open(struct trial *t, struct meter *meter, uint64_t seed)
 {
@@ -48,7 +48,7 @@ int trial_tick(struct trial *t)
 	return t->deadline_s > 0 && trial_elapsed(t) > t->deadline_s ? -ETIME : 0;
 }
 
-int trial_ring(struct trial *t, const uint32_t *places, size_t n, int in_order)
+int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail)
 {
 	uint32_t *ring;
 
@@ -60,8 +60,8 @@ int trial_ring(struct trial *t, const uint32_t *places, size_t n, int in_order)
 		t->room = n;
 	}
 	memcpy(t->ring, places, n * sizeof(*places));
-	if (!in_order)
-		shuffle(&t->rng, t->ring, n);
+	shuffle(&t->rng, t->ring, n - tail);
+	shuffle(&t->rng, t->ring + n - tail, tail);
 	t->nring = n;
 	t->meter->ops->link(t->meter, t->ring, n);
 	return 0;
@@ -126,5 +126,7 @@ double trial_look(struct trial *t, double warm, double turns)
 	for (size_t i = 0; i < use; i++)
 		sum += t->kept[i];
 	t->cycles = sum / (double)use;
+	t->noise = (sonde_stats_quantile(t->kept, t->nkept, 0.75) -
+		    sonde_stats_quantile(t->kept, t->nkept, 0.25)) / sqrt((double)t->nkept);
 	return t->cycles;
 }

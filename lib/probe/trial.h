@@ -42,6 +42,7 @@ struct trial {
 	uint32_t *ring;
 	size_t nring, room;
 	double cycles;		/* a load, in the last look */
+	double noise;		/* of it: quartile distance over the root of windows */
 	double kept[TRIAL_WINDOWS];	/* cycles a load of each window of it, ascending */
 	size_t nkept;
 };
@@ -57,10 +58,10 @@ double trial_elapsed(const struct trial *t);
 int trial_tick(struct trial *t);
 
 /*
- * Make a ring of @n places in random order (kept in @places' order where
- * @in_order). 0, -ENOMEM.
+ * Make a ring of @n places in random order, but the last @tail of them after all
+ * others. 0, -ENOMEM.
  */
-int trial_ring(struct trial *t, const uint32_t *places, size_t n, int in_order);
+int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail);
 
 /*
  * Go @warm turns, then look: windows that together are @turns turns or more.

@@ -30,10 +30,12 @@ fake_claims() {
 
 @test "the JSON has every field, and null for what was not measured" {
 	"$SONDE" cache --json "${SHORT[@]}" >c.json
-	for field in caches claimed_only memory tlb curve core_hz cpu elapsed_s notes; do
+	for field in caches claimed_only claims claim_sources memory tlb curve core_hz cpu \
+		elapsed_s notes; do
 		[ "$(json c.json "exists \$d->{$field} ? 1 : 0")" = 1 ]
 	done
-	for field in level type size size_low size_high ways line latency_ns latency_cycles \
+	for field in level type size size_low size_high ways line sets colours softness inclusion \
+		method samples discarded sweeps capacity_curve latency_ns latency_cycles \
 		latency_cycles_ci confidence claimed; do
 		[ "$(json c.json "exists \$d->{caches}[0]{$field} ? 1 : 0")" = 1 ]
 	done
@@ -56,6 +58,68 @@ fake_claims() {
 	has "$output" "      32 KiB "
 }
 
+@test "with --no-curve it tells how it found each level and takes no curve" {
+	"$SONDE" cache --no-curve --max-size 32M --json >c.json
+	[ "$(json c.json 'scalar @{$d->{curve}}')" = 0 ]
+	[ "$(json c.json 'scalar @{$d->{tlb}}')" = 0 ]
+	[ "$(json c.json '$d->{caches}[0]{method}')" = strides ]
+	[ "$(json c.json '$d->{caches}[0]{samples} > 0 ? 1 : 0')" = 1 ]
+	[ "$(json c.json '$d->{caches}[0]{latency_cycles} > 0 ? 1 : 0')" = 1 ]
+}
+
+@test "what --no-curve tells of a level fits together" {
+	"$SONDE" cache --no-curve --max-size 32M --json >c.json
+	[ "$(json c.json 'my $bad = 0;
+		for (@{$d->{caches}}) {
+			next unless $_->{sets};
+			$bad++ if $_->{sets} * $_->{ways} * $_->{line} != $_->{size};
+			for my $s (@{$_->{sweeps}}) {
+				$bad++ if @{$s->{misses}} <= $s->{ways} || $s->{offset} >= 65536;
+			}
+		}
+		$bad')" = 0 ]
+}
+
+@test "with --no-curve the colours that were told are in the table" {
+	"$SONDE" cache --no-curve --max-size 32M --samples c.samples >table.txt
+	"$SONDE" analyse c.samples --json >c.json
+	colours=$(json c.json '(grep { $_->{colours} } @{$d->{caches}})[0]{colours}')
+	[ "$colours" != null ] || skip "no colours could be told here"
+	grep -q ", $colours colour" table.txt
+}
+
+@test "--no-curve is refused beside what needs the curve" {
+	for other in --curve "--method servet"; do
+		# shellcheck disable=SC2086 # two words
+		run --separate-stderr "$SONDE" cache --no-curve $other
+		[ "$status" -eq 2 ]
+		[ -z "$output" ]
+		one_line "$stderr"
+		has "$stderr" "leave"
+	done
+}
+
+@test "of --budget, --quick and --no-curve the last one holds" {
+	"$SONDE" cache --json --no-curve "${SHORT[@]}" >c.json
+	[ "$(json c.json '@{$d->{curve}} > 5 ? 1 : 0')" = 1 ]
+	"$SONDE" cache --json "${SHORT[@]}" --no-curve --max-size 16M >c.json
+	[ "$(json c.json 'scalar @{$d->{curve}}')" = 0 ]
+}
+
+@test "unless told otherwise it takes less than 256 MiB of memory" {
+	case $(uname -m) in
+	x86_64) getrusage=98 ;;
+	aarch64) getrusage=165 ;;
+	*) skip "the number of getrusage(2) is not known here" ;;
+	esac
+	# The fifth long of its answer is KiB; -1 asks of children.
+	kib=$(perl -e '$n = shift; system(@ARGV) == 0 or die; $r = "\0" x 256;
+		syscall($n, -1, $r) == 0 or die; print STDERR +(unpack "l!*", $r)[4]' \
+		"$getrusage" "$SONDE" cache --budget 0.5 2>&1 >/dev/null)
+	[ "$kib" -gt 4096 ]
+	[ "$kib" -lt 262144 ]
+}
+
 @test "no working set is larger than --max-size" {
 	"$SONDE" cache --json --budget 0.2 --max-size 512K >c.json
 	[ "$(json c.json '$d->{curve}[-1]{size} <= 512 * 1024 ? 1 : 0')" = 1 ]
@@ -65,8 +129,7 @@ fake_claims() {
 	fake_claims '/type="L1Cache"/s/cache_size="[0-9]*"/cache_size="4194304"/'
 	run --separate-stderr "$SONDE" cache "${SHORT[@]}"
 	[ "$status" -eq 0 ]
-	has "$output" "! L1d: measured "
-	has "$output" "but the machine claims 4 MiB"
+	grep -qE '^! L1d: .*hwloc says 4 MiB; measured ' <<<"$output"
 	has "$output" "DISAGREES"
 	"$SONDE" cache --json "${SHORT[@]}" >c.json
 	[ "$(json c.json '$d->{caches}[0]{claimed}{size}')" = 4194304 ]

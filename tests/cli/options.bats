@@ -21,14 +21,14 @@ refused() {
 		[ "$status" -eq 0 ]
 		[ -z "$stderr" ]
 		has "$output" "usage: sonde COMMAND"
-		for command in info report cache clock help; do
+		for command in info report cache colour clock help; do
 			has "$output" "  $command "
 		done
 	done
 }
 
 @test "help of a command is the same by help and by --help" {
-	for command in info report cache clock; do
+	for command in info report cache colour clock; do
 		run --separate-stderr "$SONDE" help $command
 		[ "$status" -eq 0 ]
 		[ -z "$stderr" ]

@@ -91,6 +91,48 @@ fake_gnuplot() {
 	[ -z "$(grep -oE " id=['\"][^'\"]*" "$MADE/report.html" | tr -d "'\"" | sort | uniq -d)" ]
 }
 
+# figure PAGE CLASS: svg, or why there is none
+figure() {
+	perl -0777 -ne 'BEGIN { $class = shift @ARGV }
+		/<figure class="$class">(.*?)<\/figure>/s or die "no figure $class\n";
+		$_ = $1;
+		print /<svg/ ? "svg" : /<figcaption class="note">([^<]+)</ ? $1 : die "neither\n"' \
+		"$2" "$1"
+}
+
+@test "sets, capacity and classes are drawn where they were told, else it says why" {
+	"$SONDE" report --budget 0.2 --max-size 64M -o out >/dev/null
+	p=out/profile.json
+	if [ "$(json $p 'scalar grep { @{$_->{sweeps}} } @{$d->{caches}}')" -gt 0 ]; then
+		[ "$(figure out/report.html sweeps)" = svg ]
+		grep -q 'misses a turn' out/report.html
+		ways=$(json $p '(map { @{$_->{sweeps}} } @{$d->{caches}})[0]{ways}')
+		grep -q ">$ways ways<" out/report.html
+	else
+		has "$(figure out/report.html sweeps)" "no set of lines"
+	fi
+	if [ "$(json $p 'scalar grep { ($_->{cycles} || 0) > 0 }
+		map { @{$_->{capacity_curve}} } @{$d->{caches}}')" -gt 0 ]; then
+		[ "$(figure out/report.html capacity)" = svg ]
+		grep -q 'by set sampling<' out/report.html
+	else
+		has "$(figure out/report.html capacity)" "could be sampled"
+	fi
+	colours=$(json $p '(grep { $_->{colours} } @{$d->{caches}})[0]{colours}')
+	if [ "$colours" != null ]; then
+		[ "$(figure out/report.html classes)" = svg ]
+		grep -qE ">$colours class(es)?[ <]" out/report.html
+	fi
+	xmllint --noout --nonet out/report.html
+	[ -z "$(grep -oE " id=['\"][^'\"]*" out/report.html | tr -d "'\"" | sort | uniq -d)" ]
+}
+
+@test "a sweep too small to look for sets says so in place of each picture" {
+	has "$(figure "$MADE/report.html" sweeps)" "no picture of misses"
+	has "$(figure "$MADE/report.html" capacity)" "no picture of capacity"
+	has "$(figure "$MADE/report.html" classes)" "no picture of classes"
+}
+
 @test "the page has the profile inside, the same as the file" {
 	perl -0777 -ne 'print $1 if /<script type="application\/json" id="profile">(.*?)<\/script>/s' \
 		"$MADE/report.html" >inside.json
@@ -147,7 +189,8 @@ fake_gnuplot() {
 	has "$stderr" "gnuplot-nox"
 	grep -q 'gnuplot-nox' out/report.html
 	xmllint --noout --nonet out/report.html
-	[ "$(grep -c '<svg' out/report.html)" -eq 1 ]
+	run ! grep -q '<svg' <(sed -n '/<section id="curve"/,/<.section>/p' out/report.html)
+	grep -q '<svg' out/report.html
 }
 
 @test "without lstopo it names the package, there and in the page, and is done" {
@@ -157,7 +200,8 @@ fake_gnuplot() {
 	one_line "$stderr"
 	has "$stderr" "hwloc-nox"
 	grep -q 'hwloc-nox' out/report.html
-	[ "$(grep -c '<svg' out/report.html)" -eq 1 ]
+	run ! grep -q '<svg' <(sed -n '/<section id="topology"/,/<.section>/p' out/report.html)
+	grep -q '<svg' out/report.html
 }
 
 @test "a gnuplot that fails is quoted, and the report is done" {
@@ -303,4 +347,18 @@ interrupt() {
 	await "$pid"
 	[ "$status" -eq 0 ]
 	[ "$(files_of out)" = "profile.json report.html " ]
+}
+
+@test "the page draws the sharing of caches, and the profile has it" {
+	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+	"$SONDE" report "${SHORT[@]}" -o out >out.txt
+	grep -q '<svg' <(sed -n '/<section id="sharing"/,/<.section>/p' out/report.html)
+	[ "$(json out/profile.json '@{$d->{sharing}{cpus}} > 1 ? 1 : 0')" = 1 ]
+}
+
+@test "on one CPU the report says that there is nothing to share" {
+	cpu=$(taskset -cp $$ | sed 's/.*[-, ]//')
+	taskset -c "$cpu" "$SONDE" report "${SHORT[@]}" -o out >out.txt
+	grep -q 'one CPU shares nothing' out/report.html
+	[ "$(json out/profile.json 'exists $d->{sharing} ? 1 : 0')" = 0 ]
 }

@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <sonde/log.h>
 #include <sonde/profile.h>
+#include "../../lib/claims.h"
 #include "tap.h"
 
 static char dir[64];
@@ -66,21 +67,47 @@ static char *dump(const struct sonde_profile *profile)
 	return text;
 }
 
+static double misses[] = { 0, -0.01, 0.25, 2.5 };
+static struct sonde_cache_sweep sweeps[] = { { 1088, 2, 3, misses } };
+static double reached[] = { 1e6, 2e6 }, costs[] = { 40, NAN };
+
 static struct sonde_cache_level levels[] = {
 	{ .level = 1, .type = SONDE_CACHE_DATA, .size = 49152, .size_low = 49152,
 	  .size_high = 49152, .latency = { 1.0 / 3, 5.0123456789, { 5, 5.1 } },
-	  .confidence = 0.99, .ways = 12, .line = 64 },
+	  .confidence = 0.99, .ways = 12, .line = 64, .method = SONDE_METHOD_STRIDES },
 	{ .level = 2, .type = SONDE_CACHE_UNIFIED, .size = 2000000, .size_low = 1900000,
-	  .size_high = 2100000, .latency = { 4.44, 16, { 15.9, 16.1 } }, .confidence = 0.9 },
+	  .size_high = 2100000, .latency = { 4.44, 16, { 15.9, 16.1 } }, .confidence = 0.9,
+	  .sets = 2048, .colours = 32, .softness = 0.8, .holding = SONDE_HOLDING_OTHER,
+	  .method = SONDE_METHOD_CONFLICTS, .samples = 5000, .discarded = 0.125,
+	  .sweeps = sweeps, .nsweeps = 1 },
 	{ .level = 3, .type = SONDE_CACHE_UNIFIED, .size_low = 13000000,
-	  .latency = { 29, 105, { NAN, NAN } }, .confidence = 0.5 },
+	  .latency = { 29, 105, { NAN, NAN } }, .confidence = 0.5,
+	  .holding = SONDE_HOLDING_ALSO, .method = SONDE_METHOD_SAMPLING,
+	  .reach = { 2, reached, costs } },
 };
 
 static struct sonde_cache_claim claims[] = {
-	{ 1, SONDE_CACHE_DATA, 49152, 12, 64, "0" },
-	{ 2, SONDE_CACHE_UNIFIED, 4 << 20, 16, 64, "0" },
-	{ 3, SONDE_CACHE_UNIFIED, 32 << 20, -1, 0, NULL },
-	{ 4, SONDE_CACHE_UNIFIED, 1 << 30, 0, 0, "0-1" },
+	{ .level = 1, .type = SONDE_CACHE_DATA, .size = 49152, .ways = 12, .line = 64,
+	  .cpus = "0" },
+	{ .level = 2, .type = SONDE_CACHE_UNIFIED, .size = 4 << 20, .ways = 16, .line = 64,
+	  .cpus = "0" },
+	{ .level = 3, .type = SONDE_CACHE_UNIFIED, .size = 32 << 20, .ways = -1 },
+	{ .level = 4, .type = SONDE_CACHE_UNIFIED, .size = 1 << 30, .cpus = "0-1" },
+};
+
+/* Of other sources: one right, one wrong, one of a level whose size is not known. */
+static struct sonde_cache_claim others[] = {
+	{ .source = SONDE_CLAIM_SYSFS, .level = 1, .type = SONDE_CACHE_DATA, .size = 49152,
+	  .ways = 12, .line = 64, .sets = 64, .threads = 2, .cpus = "0-1" },
+	{ .source = SONDE_CLAIM_CPUID_80000006, .level = 2, .type = SONDE_CACHE_UNIFIED,
+	  .size = 1 << 20 },
+	{ .source = SONDE_CLAIM_CPUID_80000006, .level = 3, .type = SONDE_CACHE_UNIFIED,
+	  .size = 384 << 20, .ways = -1, .line = 64 },
+};
+
+static char no_such_leaf[] = "no such leaf";
+static const struct sonde_claims all_claims = {
+	.claim = others, .n = 3, .why = { [SONDE_CLAIM_CPUID_2] = no_such_leaf },
 };
 
 static struct sonde_cache_point points[] = {
@@ -116,6 +143,7 @@ static struct sonde_profile *make_profile(void)
 	ck_assert_int_eq(sonde_profile_set_backend(profile, "frames", "none", "why not"), 0);
 	ck_assert_int_eq(sonde_profile_set_backend(profile, "meter", "user space", NULL), 0);
 	ck_assert_int_eq(sonde_profile_set_caches(profile, &report, claims, 4), 0);
+	ck_assert_int_eq(sonde_profile_set_claims(profile, &all_claims, &report), 0);
 	return profile;
 }
 
@@ -168,6 +196,33 @@ START_TEST(gives_back_a_level_as_measured)
 }
 END_TEST
 
+START_TEST(gives_back_how_a_level_was_found_and_what_of_its_sets)
+{
+	struct sonde_profile *profile = make_profile();
+	struct sonde_cache_level cache;
+
+	ck_assert_int_eq(sonde_profile_cache(profile, 2, &cache), 0);
+	ck_assert_uint_eq(cache.sets, 2048);
+	ck_assert_uint_eq(cache.colours, 32);
+	ck_assert_double_eq(cache.softness, 0.8);
+	ck_assert_int_eq(cache.holding, SONDE_HOLDING_OTHER);
+	ck_assert_int_eq(cache.method, SONDE_METHOD_CONFLICTS);
+	ck_assert_uint_eq(cache.samples, 5000);
+	ck_assert_double_eq(cache.discarded, 0.125);
+	ck_assert_ptr_null(cache.sweeps);
+	ck_assert_uint_eq(cache.nsweeps, 0);
+	ck_assert_int_eq(sonde_profile_cache(profile, 1, &cache), 0);
+	ck_assert_int_eq(cache.holding, SONDE_HOLDING_UNKNOWN);
+	ck_assert_int_eq(cache.method, SONDE_METHOD_STRIDES);
+	ck_assert_uint_eq(cache.colours, 0);
+	ck_assert_int_eq(sonde_profile_cache(profile, 3, &cache), 0);
+	ck_assert_int_eq(cache.holding, SONDE_HOLDING_ALSO);
+	ck_assert_int_eq(cache.method, SONDE_METHOD_SAMPLING);
+	ck_assert_uint_eq(cache.reach.n, 0);
+	sonde_profile_free(profile);
+}
+END_TEST
+
 START_TEST(knows_no_level_that_was_only_claimed)
 {
 	struct sonde_profile *profile = make_profile();
@@ -211,6 +266,61 @@ START_TEST(sets_claims_beside_measurements_never_among_them)
 }
 END_TEST
 
+START_TEST(carries_every_claim_with_its_source_and_why_others_are_silent)
+{
+	struct sonde_profile *profile = make_profile();
+	json_t *root = parse(profile);
+	const json_t *list = json_object_get(root, "claims"), *claim = json_array_get(list, 0);
+	const json_t *sources = json_object_get(root, "claim_sources");
+
+	ck_assert_uint_eq(json_array_size(list), 3);
+	ck_assert_str_eq(json_string_value(json_object_get(claim, "source")), "sysfs");
+	ck_assert(json_is_true(json_object_get(claim, "agrees")));
+	ck_assert_int_eq(json_integer_value(json_object_get(claim, "sets")), 64);
+	ck_assert_int_eq(json_integer_value(json_object_get(claim, "threads")), 2);
+	claim = json_array_get(list, 1);
+	ck_assert(json_is_false(json_object_get(claim, "agrees")));
+	ck_assert(json_is_null(json_object_get(claim, "ways")));
+	ck_assert(json_is_null(json_object_get(claim, "cpus")));
+	claim = json_array_get(list, 2);
+	ck_assert(json_is_null(json_object_get(claim, "agrees")));
+	ck_assert_int_eq(json_integer_value(json_object_get(claim, "ways")), -1);
+	ck_assert_uint_eq(json_array_size(sources), SONDE_CLAIM_SOURCES);
+	claim = json_array_get(sources, SONDE_CLAIM_CPUID_2);
+	ck_assert_str_eq(json_string_value(json_object_get(claim, "why")), "no such leaf");
+	ck_assert(json_is_null(json_object_get(json_array_get(sources, 0), "why")));
+	json_decref(root);
+	sonde_profile_free(profile);
+}
+END_TEST
+
+START_TEST(carries_the_sweeps_and_the_capacity_curve)
+{
+	struct sonde_profile *profile = make_profile();
+	json_t *root = parse(profile);
+	const json_t *caches = json_object_get(root, "caches"), *list, *item;
+
+	list = json_object_get(json_array_get(caches, 1), "sweeps");
+	ck_assert_uint_eq(json_array_size(list), 1);
+	item = json_array_get(list, 0);
+	ck_assert_int_eq(json_integer_value(json_object_get(item, "offset")), 1088);
+	ck_assert_int_eq(json_integer_value(json_object_get(item, "ways")), 2);
+	list = json_object_get(item, "misses");
+	ck_assert_uint_eq(json_array_size(list), 3);
+	ck_assert(json_is_null(json_array_get(list, 0)));
+	ck_assert_double_eq(json_number_value(json_array_get(list, 2)), 2.5);
+	list = json_object_get(json_array_get(caches, 2), "capacity_curve");
+	ck_assert_uint_eq(json_array_size(list), 2);
+	item = json_array_get(list, 0);
+	ck_assert_int_eq(json_integer_value(json_object_get(item, "bytes")), 1000000);
+	ck_assert_double_eq(json_number_value(json_object_get(item, "cycles")), 40);
+	ck_assert(json_is_null(json_object_get(json_array_get(list, 1), "cycles")));
+	ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(caches, 0), "sweeps")), 0);
+	json_decref(root);
+	sonde_profile_free(profile);
+}
+END_TEST
+
 START_TEST(writes_null_for_what_was_not_measured)
 {
 	struct sonde_profile *profile = make_profile();
@@ -220,6 +330,12 @@ START_TEST(writes_null_for_what_was_not_measured)
 	ck_assert(json_is_null(json_object_get(level, "size")));
 	ck_assert(json_is_null(json_object_get(level, "size_high")));
 	ck_assert(json_is_null(json_object_get(level, "ways")));
+	ck_assert(json_is_null(json_object_get(level, "sets")));
+	ck_assert(json_is_null(json_object_get(level, "softness")));
+	ck_assert(json_is_null(json_object_get(level, "samples")));
+	ck_assert(json_is_null(json_object_get(level, "discarded")));
+	ck_assert(json_is_null(json_object_get(json_array_get(json_object_get(root, "caches"), 0),
+					       "inclusion")));
 	ck_assert(json_is_null(json_array_get(json_object_get(level, "latency_cycles_ci"), 0)));
 	ck_assert(json_is_null(json_object_get(json_object_get(root, "clock"), "claimed_hz")));
 	json_decref(root);
@@ -254,6 +370,9 @@ END_TEST
 #define HEAD "{\"schema\": \"sonde-profile-1\", \"created\": \"\", \"sonde_version\": \"\", "
 #define LEVEL "\"type\": \"data\", \"ways\": null, \"line\": null, \"latency_ns\": 1," \
 	"\"latency_cycles\": 4, \"claimed\": null, "
+
+#define FOUND LEVEL "\"size\": 8, \"size_low\": 8, \"size_high\": 9," \
+	"\"latency_cycles_ci\": [1, 2], \"confidence\": 1, "
 
 static const struct {
 	const char *text;
@@ -290,6 +409,17 @@ static const struct {
 	{ HEAD "\"caches\": [{\"level\": 1, " LEVEL "\"size\": 8, \"size_low\": 8,"
 	  "\"size_high\": 9, \"latency_cycles_ci\": [1, 2], \"confidence\": 1.5}]}", -EINVAL,
 	  ".confidence: must be a number from 0 to 1" },
+	{ HEAD "\"caches\": [{\"level\": 1, " FOUND "\"method\": \"guess\"}]}", -EINVAL,
+	  ".caches[0].method: is not a way to find a cache" },
+	{ HEAD "\"caches\": [{\"level\": 1, " FOUND "\"inclusion\": \"unknown\"}]}", -EINVAL,
+	  ".caches[0].inclusion: must be" },
+	{ HEAD "\"caches\": [{\"level\": 1, " FOUND "\"colours\": -1}]}", -EINVAL,
+	  ".caches[0].colours: must be a whole number" },
+	{ HEAD "\"caches\": [{\"level\": 1, " FOUND "\"sweeps\": [{\"offset\": 0, \"ways\": 1,"
+	  "\"misses\": [0, -1]}]}]}", -EINVAL,
+	  ".caches[0].sweeps[0].misses: must hold numbers" },
+	{ HEAD "\"caches\": [{\"level\": 1, " FOUND "\"capacity_curve\": [{\"cycles\": 1}]}]}",
+	  -EINVAL, ".caches[0].capacity_curve[0].bytes: is missing" },
 };
 
 START_TEST(refuses_what_is_not_of_the_schema)
@@ -420,6 +550,8 @@ static int fill(struct sonde_topology *topo)
 		err = sonde_profile_set_backend(profile, "frames", "none", "why not");
 	if (!err)
 		err = sonde_profile_set_caches(profile, &report, claims, 4);
+	if (!err)
+		err = sonde_profile_set_claims(profile, &all_claims, &report);
 	sonde_profile_free(profile);
 	return err;
 }
@@ -453,8 +585,11 @@ int main(void)
 	tcase_add_test(test, reads_back_what_it_wrote);
 	tcase_add_test(test, an_empty_profile_reads_back_too);
 	tcase_add_test(test, gives_back_a_level_as_measured);
+	tcase_add_test(test, gives_back_how_a_level_was_found_and_what_of_its_sets);
 	tcase_add_test(test, knows_no_level_that_was_only_claimed);
 	tcase_add_test(test, sets_claims_beside_measurements_never_among_them);
+	tcase_add_test(test, carries_every_claim_with_its_source_and_why_others_are_silent);
+	tcase_add_test(test, carries_the_sweeps_and_the_capacity_curve);
 	tcase_add_test(test, writes_null_for_what_was_not_measured);
 	tcase_add_test(test, keeps_fields_that_it_does_not_know);
 	tcase_add_loop_test(test, refuses_what_is_not_of_the_schema, 0,

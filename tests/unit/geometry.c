@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Geometry by conflicts, and classes of pages, on machines whose truth is known. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/probe/classes.h"
+#include "../../lib/probe/geometry.h"
+#include "../sim/machine.h"
+#include "tap.h"
+
+#define KIB	1024UL
+#define MIB	(1024 * KIB)
+#define POOL	(64 * MIB)
+
+static struct machine_model model;
+static struct geometry *g;
+
+/* A small machine of three levels, so that a test takes a second. */
+static void make_machine(void)
+{
+	model = (struct machine_model){
+		.cache = {
+			{ .bytes = 32 * KIB, .ways = 8, .policy = POLICY_PLRU, .cycles = 4 },
+			{ .bytes = 256 * KIB, .ways = 8, .cycles = 12 },
+			{ .bytes = 3 * MIB, .ways = 12, .cycles = 40,
+			  .index = INDEX_SLICED, .slices = 4 },
+		},
+		.memory_cycles = 250,
+		.tlb = { { 64, 4, 7 }, { 1024, 8, 20 } },
+		.prefetch = PREFETCH_NEXT | PREFETCH_PAIR | PREFETCH_STREAM | PREFETCH_STRIDE,
+		.ghz = 3, .tick_ghz = 2.6, .max_bytes = 512 * MIB,
+	};
+	g = calloc(1, sizeof(*g));
+	ck_assert_ptr_nonnull(g);
+}
+
+static void drop_machine(void)
+{
+	free(g);
+}
+
+static void find(uint64_t seed)
+{
+	struct meter *meter;
+	struct trial t;
+
+	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
+	trial_open(&t, meter, seed);
+	ck_assert_int_eq(geometry_find(&t, POOL, g), 0);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+
+static void assert_level(size_t i, size_t size, unsigned int ways, unsigned int line)
+{
+	ck_assert_uint_gt(g->nlevels, i);
+	ck_assert_uint_eq(g->level[i].size, size);
+	ck_assert_uint_eq(g->level[i].survey.ways, ways);
+	ck_assert_uint_eq(g->level[i].survey.line, line);
+	ck_assert_double_ge(g->level[i].confidence, 0.95);
+}
+
+START_TEST(tells_all_of_three_levels_exactly)
+{
+	find((uint64_t)_i + 1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	assert_level(0, 32 * KIB, 8, 64);
+	assert_level(1, 256 * KIB, 8, 64);
+	assert_level(2, 3 * MIB, 12, 64);
+	ck_assert_uint_eq(g->level[1].colours, 8);
+	ck_assert(g->ends);
+	ck_assert_double_eq_tol(g->level[1].survey.hit, 12, 0.5);
+}
+END_TEST
+
+static const enum machine_policy policies[] = {
+	POLICY_LRU, POLICY_PLRU, POLICY_RANDOM, POLICY_MRU, POLICY_QLRU_H11_M1_R0_U0,
+};
+
+START_TEST(knows_nothing_of_replacement_and_needs_not)
+{
+	model.cache[1].policy = policies[_i];
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(3);
+	ck_assert_uint_eq(g->nlevels, 2);
+	assert_level(1, 256 * KIB, 8, 64);
+}
+END_TEST
+
+START_TEST(sees_that_an_index_mixes_bits_of_the_offset)
+{
+	model.cache[1].index = INDEX_XOR;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, 256 * KIB, 8, 64);
+	ck_assert_uint_gt(g->level[1].survey.fold, 1);
+}
+END_TEST
+
+START_TEST(knows_an_exclusive_level_and_is_not_sure_of_its_size)
+{
+	model.cache[1].bytes = MIB;
+	model.cache[1].ways = 16;
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[0].policy = POLICY_LRU;
+	model.prefetch = 0;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_uint_eq(g->level[1].survey.ways, 16);
+	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
+	ck_assert_double_lt(g->level[1].confidence, 0.95);
+}
+END_TEST
+
+START_TEST(tells_longer_lines_from_prefetched_ones)
+{
+	model.cache[1].line = 128;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(0, 32 * KIB, 8, 64);
+	assert_level(1, 256 * KIB, 8, 128);
+}
+END_TEST
+
+START_TEST(names_no_size_of_a_guests_last_level)
+{
+	model.is_guest = 1;
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	ck_assert_uint_eq(g->level[2].size, 0);
+	ck_assert_uint_le(g->level[2].low, 3 * MIB);
+	ck_assert_uint_ge(g->level[2].high, 3 * MIB);
+	ck_assert_double_lt(g->level[2].confidence, 0.95);
+}
+END_TEST
+
+/* ---- classes and frames -------------------------------------------------- */
+
+static struct sonde_classes_report *classes(int sort)
+{
+	struct sonde_classes_options options = { .npages = 1024, .sort = sort, .seed = 1 };
+	struct sonde_classes_report *report;
+	struct meter *meter;
+
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	ck_assert_int_eq(probe_classes_with(meter, &options, &report), 0);
+	meter->ops->close(meter);
+	return report;
+}
+
+START_TEST(true_frames_predict_plainly)
+{
+	struct sonde_classes_report *r = classes(0);
+
+	ck_assert_int_eq(r->verdict, SONDE_CLASSES_PLAIN);
+	ck_assert_uint_ge(10 * r->agree, 9 * r->members);
+	ck_assert_double_lt(r->p_chance, 1e-6);
+	ck_assert_uint_eq(r->nmasks, 3);
+	ck_assert_uint_eq(r->masks[0] | r->masks[1] | r->masks[2], 7);
+	sonde_classes_report_free(r);
+}
+END_TEST
+
+START_TEST(a_guests_frames_do_not_and_that_is_said_with_a_number)
+{
+	struct sonde_classes_report *r;
+
+	model.frames = FRAMES_GUEST;
+	r = classes(0);
+	ck_assert_int_eq(r->verdict, SONDE_CLASSES_SCRAMBLED);
+	ck_assert_double_lt(r->p_predict, 1e-6);
+	sonde_classes_report_free(r);
+}
+END_TEST
+
+START_TEST(without_frames_there_is_no_verdict)
+{
+	struct sonde_classes_report *r;
+
+	model.frames = FRAMES_REFUSED;
+	r = classes(0);
+	ck_assert_int_eq(r->verdict, SONDE_CLASSES_UNKNOWN);
+	ck_assert_int_eq(r->frames_err, -EPERM);
+	ck_assert_uint_eq(r->ways, 8);
+	sonde_classes_report_free(r);
+}
+END_TEST
+
+START_TEST(sorts_every_page_into_its_class)
+{
+	struct sonde_classes_report *r;
+	size_t sum = 0;
+
+	model.cache[1].bytes = MIB;
+	model.cache[1].ways = 16;
+	r = classes(1);
+	ck_assert_uint_eq(r->nsizes, 16);
+	ck_assert_double_eq(r->classes, 16);
+	for (size_t i = 0; i < r->nsizes; i++) {
+		ck_assert_uint_gt(r->sizes[i], 32);
+		sum += r->sizes[i];
+	}
+	ck_assert_uint_eq(sum + r->unsorted, 1024);
+	ck_assert_uint_lt(r->unsorted, 64);
+	sonde_classes_report_free(r);
+}
+END_TEST
+
+START_TEST(refuses_pools_that_are_too_small_or_too_large)
+{
+	struct sonde_classes_options options = { .npages = 10 };
+	struct sonde_classes_report *report = NULL;
+	struct meter *meter;
+
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	ck_assert_int_eq(probe_classes_with(meter, &options, &report), -EINVAL);
+	options.npages = 1 << 20;
+	ck_assert_int_eq(probe_classes_with(meter, &options, &report), -EINVAL);
+	ck_assert_ptr_null(report);
+	meter->ops->close(meter);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("geometry");
+	TCase *tc = tcase_create("geometry");
+
+	tcase_set_timeout(tc, 300);
+	tcase_add_checked_fixture(tc, make_machine, drop_machine);
+	tcase_add_loop_test(tc, tells_all_of_three_levels_exactly, 0, 2);
+	tcase_add_loop_test(tc, knows_nothing_of_replacement_and_needs_not, 0,
+			    (int)(sizeof(policies) / sizeof(*policies)));
+	tcase_add_test(tc, sees_that_an_index_mixes_bits_of_the_offset);
+	tcase_add_test(tc, knows_an_exclusive_level_and_is_not_sure_of_its_size);
+	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
+	tcase_add_test(tc, names_no_size_of_a_guests_last_level);
+	tcase_add_test(tc, true_frames_predict_plainly);
+	tcase_add_test(tc, a_guests_frames_do_not_and_that_is_said_with_a_number);
+	tcase_add_test(tc, without_frames_there_is_no_verdict);
+	tcase_add_test(tc, sorts_every_page_into_its_class);
+	tcase_add_test(tc, refuses_pools_that_are_too_small_or_too_large);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}
