@@ -19,6 +19,7 @@
 #define ROOM		1.7
 /* Of an estimate of classes, a share of it, beside its scatter. */
 #define ESTIMATE_ERROR	0.1
+#define ODD_MOST	3
 /* Of what is consistent, and of what is not. */
 #define SURE		0.98
 #define DOUBTFUL	0.6
@@ -85,18 +86,24 @@ static void add_first(struct geometry *g)
 				     .votes = (unsigned int)lround(5 * f->agree), .tried = 5 };
 }
 
+static double odd_factor(double x)
+{
+	while (x > 1 && fmod(x, 2) == 0)
+		x /= 2;
+	return x;
+}
+
 /*
  * The integer within the error of @x whose odd factor is the least: sets are
  * powers of two, or slices of powers of two.
  */
 static double simplest(double x, double se)
 {
-	double best = round(x), odd, best_odd = INFINITY;
+	double best = round(x), best_odd = INFINITY, odd;
 	double slack = se > 0 ? fmax(2 * se, ESTIMATE_ERROR * x) : 0;
 
 	for (double i = fmax(ceil(x - slack), 1); i <= x + slack; i++) {
-		for (odd = i; fmod(odd, 2) == 0;)
-			odd /= 2;
+		odd = odd_factor(i);
 		if (odd < best_odd || (odd == best_odd && fabs(i - x) < fabs(best - x))) {
 			best_odd = odd;
 			best = i;
@@ -127,6 +134,9 @@ static int is_consistent(const struct survey *s, double classes)
 		if (s->sweep[i].miss[s->ways] > 0.5 || s->sweep[i].miss[s->ways + 1] < 0.5)
 			return 0;
 	classes *= s->fold ? s->fold : 1;
+	/* A systematic error of an estimate makes odd factors of powers of two. */
+	if (s->classes_se > 0 && odd_factor(classes) > ODD_MOST)
+		return 0;
 	return fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
 }
 
@@ -206,7 +216,7 @@ static void settle_reach(struct level_geometry *l, double set_bytes, size_t npoo
 	l->set_bytes = set_bytes;
 	if (l->size)
 		return;
-	l->low = (uint64_t)(set_bytes * (r->begins ? r->begins : (double)npool / 2));
+	l->low = (uint64_t)(set_bytes * (r->rises ? r->begins : (double)npool / 2));
 	if (r->ends > r->begins)
 		l->high = (uint64_t)(set_bytes * r->ends);
 	l->confidence = SHARED_CONFIDENCE;
@@ -243,10 +253,10 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 
 	if (err)
 		return err;
-	*s = (struct survey){ .exact = 1, .hit = l->reach.hit };
+	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;
-	if (!w->t->meter->is_guest && l->reach.begins)
+	if (!w->t->meter->is_guest && l->reach.rises)
 		err = survey_from(w, s, above->ways);
 	if (!err && s->ways)
 		settle(l, s, set_bytes);
@@ -305,6 +315,7 @@ static int go_further(struct ground *w, size_t max_bytes)
 		again->classes = second_level->classes;
 		again->classes_se = second_level->classes_se;
 		again->fold = second_level->fold;
+		again->line = second_level->line;
 		g->nlevels = 2;
 		if (!err && again->ways == second_level->ways)
 			err = further(w, again);

@@ -38,6 +38,8 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define DRAWS		6
 /* If more lines cost this much more a line, they conflicted in every draw. */
 #define FEW_MORE	1.1
+/* If fewer lines cost less than this share a line, some are kept. */
+#define FEW_LESS	0.975
 /* Pages tested at once. */
 #define GROUP_MAX	24
 /* Steps that may be taken back. */
@@ -257,6 +259,11 @@ static int find_hit(struct hunt *h)
 	h->kept = 0;
 	if (err || longer / (double)many > FEW_MORE * h->hit)
 		return err;
+	/* None are kept: then both are hits, and the difference is noise. */
+	if (h->hit > FEW_LESS * longer / (double)many) {
+		h->hit = fmin(h->hit, longer / (double)many);
+		return 0;
+	}
 	h->hit = (longer - turn) / (double)(many - few);
 	h->kept = fmax(0, (double)few * h->hit - turn);
 	return 0;

@@ -16,13 +16,15 @@
 
 static int take_point(struct hunt *h, size_t n, double *cycles)
 {
-	double x[DRAWS], clean, all;
+	/* More pages than that cost no more translation until the TLB's last level ends. */
+	size_t few = n < h->first_lines / 4 ? n : h->first_lines / 4;
+	double x[DRAWS], clean, all = 0;
 	const uint32_t *pages;
 	int err = 0;
 
 	for (unsigned int i = 0; i < DRAWS && !err; i++) {
 		pages = h->pages + sonde_rng_below(&h->t->rng, h->npages - n + 1);
-		err = hunt_clean_cost(h, pages, n, &clean);
+		err = hunt_clean_cost(h, pages, few, &clean);
 		if (!err)
 			err = hunt_cost(h, pages, n, 2, 2, &all);
 		x[i] = all - clean + h->hit;
@@ -39,12 +41,10 @@ static void judge(struct reach *r)
 
 	for (i = 0; i < r->n && r->cycles[i] < r->hit * (1 + RISEN); i++)
 		r->begins = r->lines[i];
-	if (i == r->n) {
-		r->begins = 0;
-		return;
-	}
+	r->rises = i < r->n;
 	/* Flat: three points, half an octave, that do not rise any more. */
-	if (r->n < 4 || r->cycles[r->n - 4] < end * (1 - FLAT))
+	if (!r->rises || r->n < 4 || end < r->hit * (1 + RISEN) ||
+	    r->cycles[r->n - 4] < end * (1 - FLAT))
 		return;
 	r->beyond = end;
 	for (; r->cycles[i] < end * (1 - FLAT); i++)
@@ -57,6 +57,9 @@ int reach_take(struct hunt *h, struct reach *r)
 	int err = 0;
 
 	memset(r, 0, sizeof(*r));
+	/* As few lines cost: what more of them cost more is too noisy where others share. */
+	h->hit -= h->kept / (4.0 * h->above + 1);
+	h->kept = 0;
 	r->hit = h->hit;
 	for (double n = 3.0 * h->above; n <= (double)h->npages && r->n < REACH_POINTS && !err;
 	     n *= STEP) {

@@ -17,7 +17,8 @@
  * @lines: of each
  * @cycles: a load, without what translation costs
  * @hit: cycles of a hit in the level
- * @begins: most lines that cost no more than a hit; 0 if the pool is too small
+ * @rises: whether the pool overflows the level
+ * @begins: most lines that cost no more than a hit; 0 if even the fewest do
  * @ends: fewest lines that cost as much as the flat end of the curve; 0 if there
  *        is no such end
  * @beyond: cycles at that end
@@ -27,6 +28,7 @@ struct reach {
 	unsigned int lines[REACH_POINTS];
 	double cycles[REACH_POINTS];
 	double hit;
+	int rises;
 	unsigned int begins, ends;
 	double beyond;
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sonde/stats.h>
 #include "shuffle.h"
 #include "survey.h"
 
@@ -186,6 +187,13 @@ static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 	if (fit < 0)
 		return fit;
 	d = fit ? d : d / 2;
+	/*
+	 * Where every load misses the level above, a prefetcher that completes pairs of
+	 * lines does all that lines twice as long do. There are such prefetchers, and
+	 * no such lines.
+	 */
+	if (d == 2 * s->line_above)
+		d = s->line_above;
 	s->line = s->line && s->line < d ? s->line : d;
 	return 0;
 }
@@ -329,6 +337,19 @@ static void remember(struct survey *s, const struct hunt *h, const struct class 
 	s->penalty = h->penalty;
 }
 
+/* By several classes: the median, and an error that covers them. */
+static void combine_estimates(struct survey *s)
+{
+	double x[SURVEY_CLASSES], spread;
+
+	s->estimate[s->nestimates++] = s->classes;
+	memcpy(x, s->estimate, sizeof(x));
+	sonde_stats_sort(x, s->nestimates);
+	spread = (x[s->nestimates - 1] - x[0]) / 2;
+	s->classes = sonde_stats_median(x, s->nestimates);
+	s->classes_se = s->classes_se > spread ? s->classes_se : spread;
+}
+
 /* What needs a class whose ways are known to be right. */
 static int study(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
@@ -340,6 +361,8 @@ static int study(struct survey *s, struct hunt *h, const struct class *c, uint32
 	err = find_line(s, h, c);
 	if (!err)
 		err = survey_count(s, h, w);
+	if (!err)
+		combine_estimates(s);
 	if (!err && !s->fold && s->line && !s->exact)
 		err = find_fold(s, h, c, from);
 	return err;

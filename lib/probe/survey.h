@@ -41,6 +41,7 @@ enum holding {
  * @t: trials
  * @first: the first level
  * @above: ways of the level above
+ * @line_above: its lines, where every trial misses it; 0: the level above is the first
  * @pages: pool of @npages whose lines at any one offset share a set above
  * @brief: one class only, its ways and nothing else
  * @exact: whether the classes are to be counted one by one, and the pool's lines
@@ -54,6 +55,8 @@ enum holding {
  * @classes: different sets that lines at one offset of the pool fall into; 0 if
  *           not told
  * @classes_se: standard error of it; 0: counted
+ * @estimate: of @classes, by each class that was found; their median counts
+ * @nestimates: how many
  * @fold: offsets in a page at which a line may share a set with one at a given
  *        offset, where the index mixes bits of the offset with others; else 1
  * @doubtful: whether that was hard to tell
@@ -65,7 +68,7 @@ enum holding {
 struct survey {
 	struct trial *t;
 	const struct stride *first;
-	unsigned int above;
+	unsigned int above, line_above;
 	uint32_t *pages;
 	size_t npages;
 	int brief, exact;
@@ -73,6 +76,8 @@ struct survey {
 	double hit, kept, penalty;
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
+	double estimate[SURVEY_CLASSES];
+	unsigned int nestimates;
 	unsigned int fold;
 	int doubtful;
 	unsigned int line;

@@ -19,6 +19,9 @@
 
 #define DRAWS		12
 #define SIZE_DRAWS	3
+#define SCALE_ROUNDS	4
+#define SCALE_MOST	1.35
+#define SCALE_CROWD	5
 /* Draws from one pool are not independent: the pool has its own unevenness. */
 #define SAME_POOL	1.5
 /* Lines of the pool over what the level holds of them: every class has more than ways. */
@@ -207,6 +210,42 @@ int survey_count_exactly(struct survey *s, struct hunt *h)
 	return survey_partition(s, h, sizes, PARTITION_MOST, &n, &left);
 }
 
+/*
+ * What a miss costs differs between the lines of one class and those of many:
+ * they are in other slices of the next level. So misses of the draws are held
+ * against twice as many lines, of which the model says how many miss.
+ */
+static int scale(struct survey *s, struct hunt *h, const struct sweep *w, size_t n, double *mean,
+		 double *error)
+{
+	double x[SIZE_DRAWS], ratio, mean0 = *mean, error0 = *error;
+	uint32_t *list;
+	int err = 0;
+
+	/* Nor where lines moved apart (hunt_clean_cost) would overflow it themselves. */
+	if (2 * n > s->npages || SCALE_CROWD * s->above > s->classes * w->ways / 2)
+		return 0;
+	list = malloc(s->npages * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (int i = 0; i < SIZE_DRAWS && !err; i++)
+		err = draw(s, h, 2 * n, list, &x[i]);
+	free(list);
+	if (err)
+		return err;
+	sonde_stats_sort(x, SIZE_DRAWS);
+	for (int i = 0; i < SCALE_ROUNDS; i++) {
+		ratio = sonde_stats_median(x, SIZE_DRAWS) / expect(w, s->classes, 2.0 * (double)n);
+		/* Much more: they are misses of the next level too. */
+		if (ratio > SCALE_MOST || ratio < 1 / SCALE_MOST)
+			break;
+		*mean = mean0 / ratio;
+		*error = error0 / ratio;
+		s->classes = solve(w, (double)n, *mean);
+	}
+	return 0;
+}
+
 int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
 {
 	uint32_t *list = malloc(s->npages * sizeof(*list));
@@ -228,7 +267,8 @@ int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
 	mean = sum / DRAWS;
 	error = sqrt(fmax(squares / DRAWS - mean * mean, 0) / (DRAWS - 1)) * SAME_POOL;
 	s->classes = solve(w, (double)n, mean);
+	err = scale(s, h, w, n, &mean, &error);
 	s->classes_se = fabs(solve(w, (double)n, fmax(mean - error, 0)) -
 			     solve(w, (double)n, mean + error)) / 2;
-	return 0;
+	return err;
 }
