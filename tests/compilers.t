@@ -24,17 +24,23 @@ for cc in gcc clang; do
 	fi
 done
 
-# Every unit test of the output folder $1, behind the words that follow; what
-# fails goes to the log whole.
+# run_units FOLDER WHICH [WORDS...]: the unit tests of an output folder behind some
+# words; what fails goes to the log whole. Only the quick case of those that time
+# loads or simulate whole machines, and none of the simulator's own.
+#   all      all others
+#   slow     but for those that take long under an interpreter
+#   threads  those whose code has threads
 run_units() {
-	units=$1
-	shift
+	units=$1 which=$2
+	shift 2
 	: >"$log"
 	for t in "$units"/tests/unit/*; do
-		case $t in
-		*.o|*.d) continue ;;
-		# The others time loads or simulate whole machines.
-		*/meter_user|*/probe_cache|*/share) cases=quick ;;
+		case $which:$t in
+		*.o|*.d|*/sim_*) continue ;;
+		*:*/meter_user|*:*/probe_cache|*:*/share) cases=quick ;;
+		threads:*/groups) cases= ;;
+		threads:*|slow:*/samples) continue ;;
+		slow:*/geometry) cases=quick ;;
 		*) cases= ;;
 		esac
 		env ${cases:+CK_RUN_CASE=$cases} "$@" "$t" >"$log.one" 2>&1 ||
@@ -45,7 +51,7 @@ run_units() {
 }
 
 if make -s CC=clang SAN=address,undefined O="$O/sanitized" unit-programs >"$log" 2>&1 &&
-   run_units "$O/sanitized"; then
+   run_units "$O/sanitized" all; then
 	result ok "the unit tests pass under the sanitizers"
 else
 	result "not ok" "the unit tests pass under the sanitizers"
@@ -53,13 +59,13 @@ fi
 
 # Threads: what they share must be shared on purpose.
 if make -s SAN=thread O="$O/threads" unit-programs >"$log" 2>&1 &&
-   run_units "$O/threads" TSAN_OPTIONS=halt_on_error=1; then
+   run_units "$O/threads" threads TSAN_OPTIONS=halt_on_error=1; then
 	result ok "the unit tests pass under the thread sanitizer"
 else
 	result "not ok" "the unit tests pass under the thread sanitizer"
 fi
 
-if run_units "$O/gcc" CK_FORK=no valgrind -q --fair-sched=try --leak-check=full \
+if run_units "$O/gcc" slow CK_FORK=no valgrind -q --fair-sched=try --leak-check=full \
 	--errors-for-leak-kinds=definite --error-exitcode=99; then
 	result ok "the unit tests pass under valgrind"
 else

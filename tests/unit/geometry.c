@@ -223,10 +223,20 @@ START_TEST(refuses_pools_that_are_too_small_or_too_large)
 }
 END_TEST
 
+START_TEST(tells_one_level_before_memory)
+{
+	memset(&model.cache[1], 0, 2 * sizeof(model.cache[1]));
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 1);
+	assert_level(0, 32 * KIB, 8, 64);
+	ck_assert(g->ends);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("geometry");
-	TCase *tc = tcase_create("geometry");
+	TCase *tc = tcase_create("geometry"), *quick = tcase_create("quick");
 
 	tcase_set_timeout(tc, 300);
 	tcase_add_checked_fixture(tc, make_machine, drop_machine);
@@ -241,7 +251,12 @@ int main(void)
 	tcase_add_test(tc, a_guests_frames_do_not_and_that_is_said_with_a_number);
 	tcase_add_test(tc, without_frames_there_is_no_verdict);
 	tcase_add_test(tc, sorts_every_page_into_its_class);
-	tcase_add_test(tc, refuses_pools_that_are_too_small_or_too_large);
 	suite_add_tcase(suite, tc);
+	/* Also for valgrind, under which a simulated machine takes minutes. */
+	tcase_set_timeout(quick, 300);
+	tcase_add_checked_fixture(quick, make_machine, drop_machine);
+	tcase_add_test(quick, refuses_pools_that_are_too_small_or_too_large);
+	tcase_add_test(quick, tells_one_level_before_memory);
+	suite_add_tcase(suite, quick);
 	return tap_run(suite);
 }
