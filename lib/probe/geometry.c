@@ -20,6 +20,8 @@
 /* Of an estimate of classes, a share of it, beside its scatter. */
 #define ESTIMATE_ERROR	0.1
 #define ODD_MOST	3
+/* Of the lines that were seen to overflow a level, those that it holds at least. */
+#define RISE_LEAST	0.6
 /* Of what is consistent, and of what is not. */
 #define SURE		0.98
 #define DOUBTFUL	0.6
@@ -127,6 +129,9 @@ static int is_consistent(const struct survey *s, double classes)
 {
 	if (s->votes < 2 || s->votes != s->nsweeps || !s->line || s->doubtful)
 		return 0;
+	/* Longer lines, or a prefetcher that no replacement forgets: not to be told. */
+	if (s->line > s->first->line)
+		return 0;
 	/* Lines of the level above come and go while the classes are counted. */
 	if (s->holding == HOLDING_OTHER)
 		return 0;
@@ -140,6 +145,12 @@ static int is_consistent(const struct survey *s, double classes)
 	return fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
 }
 
+/* Lines overflow the first of its sets before they are as many as it holds. */
+static int holds_its_rise(const struct survey *s)
+{
+	return s->classes * s->ways > RISE_LEAST * (double)s->rise;
+}
+
 /* @set_bytes: bytes of the level that one line of the pool stands for. */
 static void settle(struct level_geometry *l, const struct survey *s, double set_bytes)
 {
@@ -148,7 +159,7 @@ static void settle(struct level_geometry *l, const struct survey *s, double set_
 	if (s != &l->survey)
 		l->survey = *s;
 	l->set_bytes = set_bytes;
-	if (s->ways && s->classes > 0) {
+	if (s->ways && s->classes > 0 && holds_its_rise(s)) {
 		l->size = (uint64_t)llround(s->ways * classes * set_bytes);
 		l->low = l->high = l->size;
 		l->confidence = is_consistent(s, classes) ? SURE : DOUBTFUL;

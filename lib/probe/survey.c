@@ -335,6 +335,7 @@ static void remember(struct survey *s, const struct hunt *h, const struct class 
 	s->hit = h->hit;
 	s->kept = h->kept;
 	s->penalty = h->penalty;
+	s->rise = h->rise;
 }
 
 /* By several classes: the median, and an error that covers them. */

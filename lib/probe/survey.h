@@ -52,6 +52,7 @@ enum holding {
  * @penalty: cycles more of a miss
  * @ways: 0 if not told
  * @votes: classes that agree, of @tried
+ * @rise: lines of the pool that were seen to overflow it
  * @classes: different sets that lines at one offset of the pool fall into; 0 if
  *           not told
  * @classes_se: standard error of it; 0: counted
@@ -74,6 +75,7 @@ struct survey {
 	int brief, exact;
 	int seen;
 	double hit, kept, penalty;
+	size_t rise;
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
 	double estimate[SURVEY_CLASSES];
