@@ -129,6 +129,12 @@ static int is_consistent(const struct survey *s, double classes)
 {
 	if (s->votes < 2 || s->votes != s->nsweeps || !s->line || s->doubtful)
 		return 0;
+	/*
+	 * Slices may have fewer sets than the level above; then lines of several of its
+	 * sets meet in one of this level, which lines of a single one do not show.
+	 */
+	if (s->exact)
+		return 0;
 	/* Longer lines, or a prefetcher that no replacement forgets: not to be told. */
 	if (s->line > s->first->line)
 		return 0;

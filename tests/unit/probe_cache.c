@@ -263,7 +263,8 @@ static void assert_exact(const struct sonde_cache_level *level, uint64_t size, u
 	ck_assert_uint_eq(level->ways, ways);
 	ck_assert_uint_eq(level->line, 64);
 	ck_assert_uint_eq(level->sets, size / ways / 64);
-	ck_assert_double_gt(level->confidence, 0.8);
+	/* From the third level on slices may hide sets: told, without confidence. */
+	ck_assert_double_gt(level->confidence, level->level < 3 ? 0.8 : 0.5);
 	ck_assert_uint_gt(level->samples, 0);
 	ck_assert_double_ge(level->discarded, 0);
 	ck_assert_double_le(level->discarded, 1);
