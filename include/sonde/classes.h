@@ -59,8 +59,9 @@ struct sonde_classes_options {
  * @agree: members that agree in them with most others
  * @p_chance: probability that so many or more agree if frames say nothing
  * @p_predict: probability that so few agree if nine in ten did
- * @rank: dimension of the members' frames over GF(2), of @rank_all of all pages'
- * @nmasks: parities of frames that all members share and not all pages
+ * @rank: dimension of the members' frames over GF(2), of @rank_all of all pages',
+ *        but for what nearly all pages share too
+ * @nmasks: parities of frames that all members share and about half of all pages
  * @masks: they
  * @p_rank: probability of as small a rank if frames say nothing
  * @verdict: what follows

@@ -18,6 +18,8 @@
 #define ATTEMPTS	4
 /* Neither verdict without this. */
 #define ALPHA		1e-6
+/* Of the pages, those that a parity of classes has on either side at least. */
+#define EVEN		0.25
 /* Members that agree where frames predict, at least; some may be taken wrongly. */
 #define PREDICTED	0.9
 
@@ -116,6 +118,25 @@ static enum sonde_classes_verdict judge(const struct sonde_classes_report *r)
 }
 
 /*
+ * Masks whose parity splits the pages about evenly, as classes do: a bit that few
+ * pages have, since memory ends there, is shared by members without any reason.
+ */
+static unsigned int keep_even(uint64_t *masks, unsigned int n, const uint64_t *all, size_t nall)
+{
+	unsigned int kept = 0;
+	size_t odd;
+
+	for (unsigned int i = 0; i < n; i++) {
+		odd = 0;
+		for (size_t k = 0; k < nall; k++)
+			odd += (size_t)__builtin_parityll(all[k] & masks[i]);
+		if ((double)odd > EVEN * (double)nall && (double)odd < (1 - EVEN) * (double)nall)
+			masks[kept++] = masks[i];
+	}
+	return kept;
+}
+
+/*
  * The members' frames against all frames. A rank that falls short by d, of n
  * members in a space of D dimensions, has a probability of at most
  * 2^-(d (n - 1 - D + d)): each of the 2^D parities that could be shared halves
@@ -124,7 +145,7 @@ static enum sonde_classes_verdict judge(const struct sonde_classes_report *r)
 static void compare(struct sonde_classes_report *r, const uint64_t *members,
 		    const uint64_t *all, size_t nall)
 {
-	unsigned int n = (unsigned int)r->members, missing;
+	unsigned int n = (unsigned int)r->members;
 
 	r->bits = (unsigned int)lround(fmax(log2(r->classes), 1));
 	r->agree = count_agreeing(members, n, r->bits);
@@ -133,12 +154,12 @@ static void compare(struct sonde_classes_report *r, const uint64_t *members,
 	r->p_predict = binomial_above(n, 1 - PREDICTED, n - r->agree - 1 + (r->agree == n));
 	if (r->agree == n)
 		r->p_predict = 1;
-	r->rank = parity_rank(members, n);
 	r->rank_all = parity_rank(all, nall);
-	missing = r->rank_all - r->rank;
-	r->p_rank = missing && n > r->rank_all ?
-		    exp2(-(double)missing * (n - 1.0 - r->rank_all + missing)) : 1;
-	r->nmasks = parity_shared(members, n, all, nall, r->masks, SONDE_CLASSES_MASKS);
+	r->nmasks = keep_even(r->masks, parity_shared(members, n, all, nall, r->masks,
+						      SONDE_CLASSES_MASKS), all, nall);
+	r->rank = r->rank_all - r->nmasks;
+	r->p_rank = r->nmasks && n > r->rank_all ?
+		    exp2(-(double)r->nmasks * (n - 1.0 - r->rank)) : 1;
 	r->verdict = judge(r);
 }
 
