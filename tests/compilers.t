@@ -37,9 +37,10 @@ run_units() {
 	for t in "$units"/tests/unit/*; do
 		case $which:$t in
 		*.o|*.d|*/sim_*) continue ;;
-		*:*/meter_user|*:*/probe_cache|*:*/share) cases=quick ;;
+		*:*/meter_user) cases=quick ;;
 		threads:*/groups) cases= ;;
 		threads:*|slow:*/samples) continue ;;
+		*:*/probe_cache|*:*/share) cases=quick ;;
 		slow:*/geometry) cases=quick ;;
 		*) cases= ;;
 		esac

@@ -613,8 +613,10 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("share");
-	TCase *tc = tcase_create("quick"), *many = tcase_create("many");
+	TCase *quick = tcase_create("quick"), *tc = tcase_create("pairs");
+	TCase *many = tcase_create("many");
 
+	tcase_set_timeout(quick, 120);
 	tcase_set_timeout(tc, 60);
 	tcase_set_timeout(many, 120);
 	tcase_add_test(tc, a_shared_last_level_and_private_ones);
@@ -624,10 +626,11 @@ int main(void)
 	tcase_add_test(tc, without_proof_of_overlap_there_is_no_contention_and_less_confidence);
 	tcase_add_test(tc, where_the_two_methods_disagree_nothing_is_known);
 	tcase_add_test(tc, a_level_hardly_larger_than_the_one_before_is_not_judged);
-	tcase_add_test(tc, stops_when_told_to);
-	tcase_add_test(tc, refuses_what_cannot_be_compared);
+	tcase_add_test(quick, stops_when_told_to);
+	tcase_add_test(quick, refuses_what_cannot_be_compared);
 	tcase_add_test(tc, every_pair_if_asked_for);
 	tcase_add_test(many, sixty_four_CPUs_with_threads_and_four_last_levels);
+	suite_add_tcase(suite, quick);
 	suite_add_tcase(suite, tc);
 	suite_add_tcase(suite, many);
 	return tap_run(suite);
