@@ -24,6 +24,7 @@
 #include "../recorder.h"
 #include "answers.h"
 #include "cache.h"
+#include "notes.h"
 #include "search.h"
 
 /* Shares of the budget. */
@@ -38,20 +39,13 @@
 int search_note(struct search *w, const char *fmt, ...)
 {
 	struct sonde_cache_report *r = w->report;
-	char **notes = realloc(r->notes, (r->nnotes + 1) * sizeof(*notes));
 	va_list args;
-	int n;
+	int err;
 
-	if (!notes)
-		return -ENOMEM;
-	r->notes = notes;
 	va_start(args, fmt);
-	n = vasprintf(&notes[r->nnotes], fmt, args);
+	err = notes_add(&r->notes, &r->nnotes, fmt, args);
 	va_end(args);
-	if (n < 0)
-		return -ENOMEM;
-	r->nnotes++;
-	return 0;
+	return err;
 }
 
 static int copy_curve(struct search *w)

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "../recorder.h"
+#include "notes.h"
 #include "servet.h"
 
 /* As for the other probe: below this there is nothing to be seen. */
@@ -26,20 +27,13 @@
 __attribute__((format(printf, 2, 3)))
 static int add_note(struct sonde_cache_report *r, const char *fmt, ...)
 {
-	char **notes = realloc(r->notes, (r->nnotes + 1) * sizeof(*notes));
 	va_list args;
-	int n;
+	int err;
 
-	if (!notes)
-		return -ENOMEM;
-	r->notes = notes;
 	va_start(args, fmt);
-	n = vasprintf(&notes[r->nnotes], fmt, args);
+	err = notes_add(&r->notes, &r->nnotes, fmt, args);
 	va_end(args);
-	if (n < 0)
-		return -ENOMEM;
-	r->nnotes++;
-	return 0;
+	return err;
 }
 
 /* Level of @size whose hits cost what point @hit does. */

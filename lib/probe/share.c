@@ -16,6 +16,7 @@
 
 #include "../recorder.h"
 #include "handover.h"
+#include "notes.h"
 #include "share.h"
 #include "shuffle.h"
 
@@ -70,20 +71,13 @@ size_t share_index(const struct share *s, unsigned int cpu)
 int share_note(struct share *s, const char *fmt, ...)
 {
 	struct sonde_share_report *r = s->report;
-	char **notes = realloc(r->notes, (r->nnotes + 1) * sizeof(*notes));
 	va_list args;
-	int n;
+	int err;
 
-	if (!notes)
-		return -ENOMEM;
-	r->notes = notes;
 	va_start(args, fmt);
-	n = vasprintf(&notes[r->nnotes], fmt, args);
+	err = notes_add(&r->notes, &r->nnotes, fmt, args);
 	va_end(args);
-	if (n < 0)
-		return -ENOMEM;
-	r->nnotes++;
-	return 0;
+	return err;
 }
 
 void share_draw(struct share *s, size_t n, int is_run)
