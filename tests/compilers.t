@@ -39,7 +39,7 @@ run_units() {
 		*.o|*.d|*/sim_*) continue ;;
 		*:*/meter_user) cases=quick ;;
 		threads:*/groups) cases= ;;
-		threads:*|slow:*/samples|slow:*/groups) continue ;;
+		threads:*|slow:*/samples|slow:*/groups|slow:*/share) continue ;;
 		# Its search counts mappings, and one test dies on purpose.
 		slow:*/colour) cases=module ;;
 		*:*/probe_cache|*:*/share) cases=quick ;;
