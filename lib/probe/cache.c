@@ -206,19 +206,25 @@ out:
 	return err;
 }
 
-int sonde_probe_cache(const struct sonde_clock *clk, const struct sonde_cache_options *options,
-		      struct sonde_cache_report **report)
+int probe_cache_here(const struct sonde_clock *clk, const char *name, cache_probe *probe,
+		     const struct sonde_cache_options *options, struct sonde_cache_report **report)
 {
 	struct meter *meter;
 	int err = meter_user_open(&meter, clk, options->cpu);
 
 	if (!err)
-		err = recorder_cache(options->recorder, "cache", options, &meter);
+		err = recorder_cache(options->recorder, name, options, &meter);
 	if (err)
 		return err;
-	err = probe_cache_with(meter, options, report);
+	err = probe(meter, options, report);
 	meter->ops->close(meter);
 	return err;
+}
+
+int sonde_probe_cache(const struct sonde_clock *clk, const struct sonde_cache_options *options,
+		      struct sonde_cache_report **report)
+{
+	return probe_cache_here(clk, "cache", probe_cache_with, options, report);
 }
 
 int sonde_cache_agrees(const struct sonde_cache_level *level,

@@ -242,8 +242,7 @@ static void settle_reach(struct level_geometry *l, double set_bytes, size_t npoo
 static int take_reach(struct ground *w, struct level_geometry *l, unsigned int above)
 {
 	struct hunt h = { .above = above, .first_hit = w->g->first.hit,
-			  .first_lines = (unsigned int)(w->g->first.ways *
-							 w->g->first.way_bytes / METER_LINE) };
+			  .first_lines = stride_lines(&w->g->first) };
 	int err = hunt_open(&h, w->t, w->pool, w->npool);
 
 	if (!err)
@@ -267,7 +266,6 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 
 	memset(l, 0, sizeof(*l));
 	err = take_reach(w, l, above->ways);
-
 	if (err)
 		return err;
 	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };

@@ -410,14 +410,13 @@ static int is_among(const uint32_t *x, size_t n, uint32_t page)
 	return 0;
 }
 
-/* A ring goes through each place once, so a page is in one role only. */
-static size_t drop_flush(const struct hunt *h, uint32_t *from, size_t n)
+size_t hunt_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (!is_among(h->flush, h->nflush, from[i]))
-			from[kept++] = from[i];
+		if (!is_among(not, nnot, pages[i]))
+			pages[kept++] = pages[i];
 	return kept;
 }
 
@@ -465,7 +464,7 @@ int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 	size_t n;
 	int err;
 
-	nfrom = drop_flush(h, from, nfrom);
+	nfrom = hunt_drop(from, nfrom, h->flush, h->nflush);
 	err = first_overflow(h, from, nfrom, &n);
 	if (err > 0)
 		err = collect(h, from, n, c);

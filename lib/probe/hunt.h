@@ -57,6 +57,12 @@ struct class {
 int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages);
 void hunt_close(struct hunt *h);
 
+/*
+ * @pages without those of @not, in their order; how many are left. A ring goes
+ * through each place once, so a page is in one role only.
+ */
+size_t hunt_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot);
+
 /* Fill @hit and @penalty. 1 if the pool overflows the level, 0 if not; -errno. */
 int hunt_calibrate(struct hunt *h);
 

@@ -33,7 +33,7 @@ struct reach {
 	double beyond;
 };
 
-/* 0, -ENOMEM, -ECANCELED, -ETIME. The hunt has the pool, @above and its first level. */
+/* 0, -ENOMEM, -ECANCELED. The hunt has the pool, @above and its first level. */
 int reach_take(struct hunt *h, struct reach *r);
 
 #endif

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../recorder.h"
+#include "cache.h"
 #include "notes.h"
 #include "servet.h"
 
@@ -163,14 +163,5 @@ int probe_servet_with(struct meter *m, const struct sonde_cache_options *options
 int sonde_servet_cache(const struct sonde_clock *clk, const struct sonde_cache_options *options,
 		       struct sonde_cache_report **report)
 {
-	struct meter *m;
-	int err = meter_user_open(&m, clk, options->cpu);
-
-	if (!err)
-		err = recorder_cache(options->recorder, "servet", options, &m);
-	if (err)
-		return err;
-	err = probe_servet_with(m, options, report);
-	m->ops->close(m);
-	return err;
+	return probe_cache_here(clk, "servet", probe_servet_with, options, report);
 }

@@ -32,7 +32,13 @@ struct stride {
 	unsigned int nsweep;		/* sweep[1..nsweep] are there */
 };
 
-/* 0, -ENOMEM, -ECANCELED, -ETIME. The meter has STRIDE_CHUNKS chunks or more. */
+/* Lines of METER_LINE bytes that the first level holds. */
+static inline unsigned int stride_lines(const struct stride *s)
+{
+	return (unsigned int)(s->ways * s->way_bytes / METER_LINE);
+}
+
+/* 0, -ENOMEM, -ECANCELED. The meter has STRIDE_CHUNKS chunks or more. */
 int stride_find(struct trial *t, struct stride *s);
 
 #endif

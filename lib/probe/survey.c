@@ -29,24 +29,6 @@
 #define FOLD_SHARE	0.45
 #define FOLD_DOUBT	0.2
 
-static int is_in(const uint32_t *x, size_t n, uint32_t page)
-{
-	for (size_t i = 0; i < n; i++)
-		if (x[i] == page)
-			return 1;
-	return 0;
-}
-
-size_t survey_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!is_in(not, nnot, pages[i]))
-			pages[kept++] = pages[i];
-	return kept;
-}
-
 /* Pages of the pool that are in no role yet. */
 static size_t others(const struct survey *s, const struct hunt *h, const struct class *c,
 		     uint32_t *out)
@@ -54,8 +36,8 @@ static size_t others(const struct survey *s, const struct hunt *h, const struct 
 	size_t n;
 
 	memcpy(out, s->pages, s->npages * sizeof(*out));
-	n = survey_drop(out, s->npages, h->flush, h->nflush);
-	return survey_drop(out, n, c->page, c->n);
+	n = hunt_drop(out, s->npages, h->flush, h->nflush);
+	return hunt_drop(out, n, c->page, c->n);
 }
 
 /* Lines of the pool that flush the level above, and overflow no set themselves. */
@@ -79,18 +61,21 @@ static int choose_flush(struct survey *s, struct hunt *h)
 	return over < 0 ? over : 1;
 }
 
-static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset)
+static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 {
-	int err;
-
 	*h = (struct hunt){
 		.offset = offset, .above = s->above,
-		.first_hit = s->first->hit, .first_lines = (unsigned int)(s->first->ways * s->first->way_bytes / METER_LINE),
+		.first_hit = s->first->hit, .first_lines = stride_lines(s->first),
 	};
-	err = hunt_open(h, s->t, s->pages, s->npages);
-	if (err)
-		return err;
-	err = hunt_calibrate(h);
+	return hunt_open(h, s->t, s->pages, s->npages);
+}
+
+static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset)
+{
+	int err = open_hunt(s, h, offset);
+
+	if (!err)
+		err = hunt_calibrate(h);
 	return err > 0 ? choose_flush(s, h) : err;
 }
 
@@ -118,11 +103,8 @@ static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
 	int err = 0;
 
 	w->n = (unsigned int)c->n;
-	for (unsigned int i = 1; i <= w->n && !err; i++) {
+	for (unsigned int i = 1; i <= w->n && !err; i++)
 		err = hunt_misses(h, c->page, i, 1, &w->miss[i]);
-		if (!err)
-			err = hunt_cost(h, c->page, i, i > w->ways ? 16 : 48, 16, &w->cycles[i]);
-	}
 	return err;
 }
 
@@ -369,14 +351,15 @@ static int study(struct survey *s, struct hunt *h, const struct class *c, uint32
 	return err;
 }
 
-/* The hunt again that found the survey's class. */
+/* The hunt again that found the survey's class, with all that it knew. */
 static int resume(struct survey *s, struct hunt *h)
 {
-	int err = start_hunt(s, h, s->offset);
+	int err = open_hunt(s, h, s->offset);
 
 	h->hit = s->hit;
 	h->kept = s->kept;
 	h->penalty = s->penalty;
+	h->rise = s->rise;
 	h->nflush = s->nflush;
 	memcpy(h->flush, s->flush, sizeof(h->flush));
 	return err;
@@ -387,7 +370,7 @@ static int count_exactly(struct survey *s)
 	struct hunt h;
 	int err = resume(s, &h);
 
-	if (err > 0)
+	if (!err)
 		err = survey_count_exactly(s, &h);
 	hunt_close(&h);
 	return err;
@@ -398,7 +381,7 @@ int survey_estimate(struct survey *s)
 	struct hunt h;
 	int err = resume(s, &h);
 
-	if (err >= 0)
+	if (!err)
 		err = survey_count(s, &h, &s->sweep[0]);
 	hunt_close(&h);
 	return err;
@@ -412,7 +395,7 @@ int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
 	*sizes = calloc(SURVEY_SORTED, sizeof(**sizes));
 	if (!*sizes)
 		err = -ENOMEM;
-	if (err >= 0)
+	if (!err)
 		err = survey_partition(s, &h, *sizes, SURVEY_SORTED, nsizes, left);
 	hunt_close(&h);
 	return err;
@@ -458,9 +441,9 @@ int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, s
 	size_t tested, n;
 	int err = resume(s, &h);
 
-	if (err >= 0) {
-		n = survey_drop(from, nfrom, h.flush, h.nflush);
-		n = survey_drop(from, n, s->class.page, s->class.n);
+	if (!err) {
+		n = hunt_drop(from, nfrom, h.flush, h.nflush);
+		n = hunt_drop(from, n, s->class.page, s->class.n);
 		err = hunt_members(&h, &s->class, s->ways, from, n, want, found, &tested);
 	}
 	hunt_close(&h);

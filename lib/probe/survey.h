@@ -20,14 +20,12 @@
  * @ways: found for it
  * @n: lines in the longest trial
  * @miss: misses a turn of i lines, i in 1..@n, with flush lines
- * @cycles: a load of i lines alone
  */
 struct sweep {
 	uint32_t offset;
 	unsigned int ways;
 	unsigned int n;
 	double miss[HUNT_WAYS + 1];
-	double cycles[HUNT_WAYS + 1];
 };
 
 enum holding {
@@ -92,7 +90,7 @@ struct survey {
 	size_t nflush;
 };
 
-/* 0, -ENOMEM, -ECANCELED, -ETIME. @t, @first, @above and the pool are given. */
+/* 0, -ENOMEM, -ECANCELED. @t, @first, @above and the pool are given. */
 int survey_level(struct survey *s);
 
 /*
@@ -100,9 +98,6 @@ int survey_level(struct survey *s);
  * *@found of them. With the class itself they are the pool of the next level.
  */
 int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, size_t *found);
-
-/* Without the pages of @not; how many are left, in their order. */
-size_t survey_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot);
 
 /* The same by finding every class, where the pool is large enough for that. */
 int survey_count_exactly(struct survey *s, struct hunt *h);

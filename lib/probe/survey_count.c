@@ -123,10 +123,10 @@ static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint3
 
 	shuffle(&s->t->rng, left, *n);
 	err = hunt_class(h, left, *n, &c);
-	*n = survey_drop(left, *n, h->flush, h->nflush);
+	*n = hunt_drop(left, *n, h->flush, h->nflush);
 	if (err <= 0 || c.n != s->ways + 1)
 		return err < 0 ? err : 0;
-	*n = survey_drop(left, *n, c.page, c.n);
+	*n = hunt_drop(left, *n, c.page, c.n);
 	err = hunt_members(h, &c, s->ways, left, *n, *n, &found, &tested);
 	if (err)
 		return err;
@@ -192,7 +192,7 @@ int survey_partition(struct survey *s, struct hunt *h, size_t *sizes, size_t max
 	if (!pages)
 		return -ENOMEM;
 	memcpy(pages, s->pages, s->npages * sizeof(*pages));
-	n = survey_drop(pages, s->npages, h->flush, h->nflush);
+	n = hunt_drop(pages, s->npages, h->flush, h->nflush);
 	err = partition(s, h, &heap, pages, &n);
 	free(pages);
 	*nsizes = heap.classes < max ? heap.classes : max;

@@ -19,7 +19,6 @@
  * @meter: the machine
  * @rng: orders of rings
  * @begin: the meter's time when the trial was opened
- * @deadline_s: seconds after which trials are refused with -ETIME; 0: never
  * @samples: windows taken so far
  * @discarded: of them, thrown away because something interrupted them
  * @chain_ns: nanoseconds of the meter's chain, in the last look
@@ -32,7 +31,6 @@ struct trial {
 	struct meter *meter;
 	struct sonde_rng rng;
 	double begin;
-	double deadline_s;
 	uint64_t samples, discarded;
 	double chain_ns;
 	int (*progress)(void *ctx, double done, const char *what);
@@ -54,7 +52,7 @@ void trial_close(struct trial *t);
 /* Seconds since open. */
 double trial_elapsed(const struct trial *t);
 
-/* -ECANCELED if whoever watches wants no more, -ETIME past the deadline, 0. */
+/* -ECANCELED if whoever watches wants no more, 0. */
 int trial_tick(struct trial *t);
 
 /*
