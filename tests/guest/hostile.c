@@ -98,6 +98,7 @@ struct caller {
 	int fd[2];			/* of the main and of the probe node */
 	char *struct_page[PLACES];	/* where a struct of that sort starts */
 	char *unmapped;
+	char *window;			/* a page, to map memory that was given */
 	struct sonde_frame *entries;	/* ENTRIES + GUARD of our own */
 	struct sonde_frame *read_only;
 	uint64_t masks[SONDE_ALLOC_MASKS + 4];
@@ -513,7 +514,7 @@ static void check_private_struct(const struct call *c, int ret)
  * Maps what was given, checks it, closes it. Another thread may have closed the
  * descriptor already, if it got the number of a file that this one closes.
  */
-static void check_memory(const struct call *c)
+static void check_memory(const struct caller *me, const struct call *c)
 {
 	const struct sonde_alloc *a = c->arg;
 	uint64_t page = a->npages / 2;
@@ -524,16 +525,19 @@ static void check_memory(const struct call *c)
 		violated(c, "the answer makes no sense: fd %d", a->fd);
 	if (a->off_colour && !(a->flags & SONDE_ALLOC_PARTIAL))
 		violated(c, "off-colour pages that were not allowed");
-	p = mmap(NULL, SMALL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd,
-		 page * SMALL_PAGE);
+	p = mmap(me->window, SMALL_PAGE, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, a->fd, page * SMALL_PAGE);
 	if (p != MAP_FAILED) {
 		if (a->flags & SONDE_ALLOC_PRIVATE)
 			violated(c, "private memory was mapped");
 		if (p[0] || memcmp(p, p + 1, SMALL_PAGE - 1))
 			violated(c, "the memory is not zero");
 		memset(p, 0xa5, SMALL_PAGE);
-		munmap(p, SMALL_PAGE);
 	}
+	/* Never unmapped: a hole is where somebody else's memory may come. */
+	if (mmap(me->window, SMALL_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+		 MAP_FIXED, -1, 0) == MAP_FAILED)
+		violated(c, "the window cannot be closed: errno %d", errno);
 	close(a->fd);
 	tally->memories++;
 }
@@ -647,7 +651,7 @@ static void call_once(struct caller *me)
 	ret = do_ioctl(c.fd, c.cmd, c.arg);
 	count(ret);
 	if (_IOC_NR(c.cmd) == 2 && !ret && c.where == PRIVATE)
-		check_memory(&c);
+		check_memory(me, &c);
 	if (c.where == SHARED || !c.exact_fd) {
 		if (!is_documented(&c, ret) && (c.exact_fd || ret != -EBADF))
 			violated(&c, "undocumented result %d", ret);
@@ -687,6 +691,7 @@ static struct caller *new_caller(uint64_t seed)
 		       STRUCT_MAX;
 	/* Inaccessible rather than unmapped, so that nobody moves in. */
 	check_int(mprotect(me->unmapped, STRUCT_MAX, PROT_NONE), 0);
+	me->window = map_or_die(SMALL_PAGE, PROT_NONE);
 	me->entries = (void *)map_or_die(size, PROT_READ | PROT_WRITE);
 	me->read_only = (void *)map_or_die(size, PROT_READ);
 	return me;
