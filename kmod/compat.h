@@ -23,6 +23,9 @@
 #error "sonde is for x86-64: see README.md on other architectures"
 #endif
 
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
@@ -66,6 +69,93 @@ static inline void sonde_vm_flags_set(struct vm_area_struct *vma,
 	vm_flags_set(vma, flags);
 #else
 	vma->vm_flags |= flags;
+#endif
+}
+
+static inline void sonde_vm_flags_clear(struct vm_area_struct *vma,
+					unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_clear(vma, flags);
+#else
+	vma->vm_flags &= ~flags;
+#endif
+}
+
+/* 5.11 */
+static inline void sonde_vma_set_file(struct vm_area_struct *vma,
+				      struct file *file)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+	vma_set_file(vma, file);
+#else
+	get_file(file);
+	swap(vma->vm_file, file);
+	fput(file);
+#endif
+}
+
+/* 6.17; from then on files may know another way to be mapped. */
+static inline int sonde_call_mmap(struct file *file, struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+	return vfs_mmap(file, vma);
+#else
+	return call_mmap(file, vma);
+#endif
+}
+
+/* 6.18: workers are bound to their CPU only if that is asked for. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define SONDE_WQ_PERCPU	WQ_PERCPU
+#else
+#define SONDE_WQ_PERCPU	0
+#endif
+
+/* Before 6.8 it was told by how much; 1 is what is left. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#define sonde_eventfd_signal(ctx)	eventfd_signal(ctx)
+#else
+#define sonde_eventfd_signal(ctx)	eventfd_signal(ctx, 1)
+#endif
+
+/* 6.12 */
+#ifndef fd_file
+#define fd_file(f)	((f).file)
+#endif
+
+/*
+ * Before 6.2 a pin to read of a private mapping might get the zero page or one
+ * of a file, of which the owner's next write makes a copy. Made as if to write
+ * it gets a page that stays.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define SONDE_FOLL_UNSHARE	0
+#else
+#define SONDE_FOLL_UNSHARE	(FOLL_WRITE | FOLL_FORCE)
+#endif
+
+/* 5.13 */
+static inline void sonde_unpin_range(struct page *page, unsigned long n,
+				     bool make_dirty)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 13, 0)
+	unpin_user_page_range_dirty_lock(page, n, make_dirty);
+#else
+	for (; n; n--, page++)
+		unpin_user_pages_dirty_lock(&page, 1, make_dirty);
+#endif
+}
+
+/* Without VMAs from 6.5 on. The mmap_lock of @mm is held all the time. */
+static inline long sonde_gup_remote(struct mm_struct *mm, unsigned long addr,
+				    unsigned long n, unsigned int flags,
+				    struct page **pages)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	return get_user_pages_remote(mm, addr, n, flags, pages, NULL);
+#else
+	return get_user_pages_remote(mm, addr, n, flags, pages, NULL, NULL);
 #endif
 }
 

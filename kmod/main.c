@@ -4,7 +4,8 @@
  *
  * Two misc devices for two levels of trust:
  *
- *   /dev/sonde        0666; only ever touches the caller's own memory.
+ *   /dev/sonde        0666; only ever touches the caller's own memory, and
+ *                     regions that others gave it.
  *   /dev/sonde-probe  0660, for the group that udev gives it; tells things
  *                     about the machine: which frame, colour and NUMA node
  *                     back a page of the caller.
@@ -29,6 +30,7 @@
 
 #include "sonde.h"
 #include "measure.h"
+#include "region.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -38,6 +40,11 @@
 
 static const struct sonde_ioctl main_ioctls[] = {
 	SONDE_IOCTL(SONDE_IOC_INFO, sonde_ioc_info),
+	SONDE_IOCTL(SONDE_IOC_EXPORT, sonde_ioc_export),
+	SONDE_IOCTL(SONDE_IOC_REVOKE, sonde_ioc_revoke),
+	SONDE_IOCTL(SONDE_IOC_COPYV, sonde_ioc_copyv),
+	SONDE_IOCTL(SONDE_IOC_SLOTS, sonde_ioc_slots),
+	SONDE_IOCTL(SONDE_IOC_CHECK, sonde_ioc_check),
 };
 
 static const struct sonde_ioctl probe_ioctls[] = {
@@ -134,11 +141,29 @@ static int make_file_state(struct sonde_file *sf)
 		if (!sf->wishes)
 			return -ENOMEM;
 	}
+	if (sf->node->features & SONDE_FEAT_REGION) {
+		sf->states = sonde_states_create();
+		if (!sf->states)
+			return -ENOMEM;
+	}
+	if (sf->node->features & SONDE_FEAT_COPYV) {
+		sf->batches = sonde_batches_create();
+		if (!sf->batches)
+			return -ENOMEM;
+	}
+	if (sf->node->features & SONDE_FEAT_ASYNC) {
+		sf->queue = sonde_queue_create();
+		if (!sf->queue)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
 static void free_file(struct sonde_file *sf)
 {
+	sonde_queue_destroy(sf->queue);
+	sonde_batches_destroy(sf->batches);
+	sonde_states_put(sf->states);
 	sonde_wishes_destroy(sf->wishes);
 	sonde_pool_destroy(sf->pool);
 	kfree(sf);
@@ -171,12 +196,20 @@ static int sonde_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static int sonde_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	const struct sonde_file *sf = file->private_data;
+
+	return sf->states ? sonde_states_mmap(sf->states, vma) : -ENODEV;
+}
+
 static const struct file_operations sonde_fops = {
 	.owner = THIS_MODULE,
 	.open = sonde_open,
 	.release = sonde_release,
 	.unlocked_ioctl = sonde_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = sonde_mmap,
 };
 
 static struct sonde_node sonde_nodes[] = {
@@ -187,6 +220,8 @@ static struct sonde_node sonde_nodes[] = {
 			.fops = &sonde_fops,
 			.mode = 0666,
 		},
+		.features = SONDE_FEAT_REGION | SONDE_FEAT_COPYV |
+			    SONDE_FEAT_ASYNC | SONDE_FEAT_MAP,
 		.ioctls = main_ioctls,
 		.nioctls = ARRAY_SIZE(main_ioctls),
 	},
@@ -211,6 +246,8 @@ static int __init check_params(void)
 
 	if (!ret)
 		ret = sonde_pages_check_params();
+	if (!ret)
+		ret = sonde_pin_check_params();
 	return ret ?: sonde_slice_check_params();
 }
 
@@ -230,6 +267,9 @@ static int __init sonde_init(void)
 	ret = sonde_prefetch_init();
 	if (ret)
 		goto exit_disturbance;
+	ret = sonde_async_init();
+	if (ret)
+		goto exit_prefetch;
 	for (i = 0; i < ARRAY_SIZE(sonde_nodes); i++) {
 		ret = misc_register(&sonde_nodes[i].misc);
 		if (ret)
@@ -240,6 +280,8 @@ static int __init sonde_init(void)
 deregister:
 	while (i--)
 		misc_deregister(&sonde_nodes[i].misc);
+	sonde_async_exit();
+exit_prefetch:
 	sonde_prefetch_exit();
 exit_disturbance:
 	sonde_disturbance_exit();
@@ -255,13 +297,14 @@ static void __exit sonde_exit(void)
 
 	while (i--)
 		misc_deregister(&sonde_nodes[i].misc);
+	sonde_async_exit();
 	sonde_prefetch_exit();
 	sonde_disturbance_exit();
 	sonde_pools_exit();
 }
 module_exit(sonde_exit);
 
-MODULE_DESCRIPTION("Measures the machine: frames, colours and NUMA nodes of memory");
+MODULE_DESCRIPTION("Measures the machine, and moves data between processes");
 MODULE_AUTHOR("The sonde developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(SONDE_VERSION);

@@ -9,8 +9,6 @@
  */
 #include <linux/anon_inodes.h>
 #include <linux/build_bug.h>
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/minmax.h>
@@ -19,7 +17,6 @@
 #include <linux/mutex.h>
 #include <linux/nodemask.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/user.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -36,43 +33,13 @@ static_assert(sizeof(struct sonde_alloc) >= SONDE_ALLOC_SIZE_VER0);
 /* Pages that are mapped between two looks at signals. */
 #define MAP_CHUNK	512UL
 
-/* ---- RLIMIT_MEMLOCK ----------------------------------------------------- */
-
-/*
- * Charged to the user, as io_uring and AF_XDP do it: an mm would forget the
- * charge at exec(), and would have to outlive its process. The credentials are
- * held because they hold the user.
- */
-static int charge_locked(struct sonde_memory *memory)
-{
-	const unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	atomic_long_t *locked = &current_user()->locked_vm;
-
-	if (capable(CAP_IPC_LOCK))
-		return 0;
-	if (atomic_long_add_return(memory->npages, locked) > limit) {
-		atomic_long_sub(memory->npages, locked);
-		return -ENOBUFS;
-	}
-	memory->charged = get_current_cred();
-	return 0;
-}
-
-static void uncharge_locked(struct sonde_memory *memory)
-{
-	if (!memory->charged)
-		return;
-	atomic_long_sub(memory->npages, &memory->charged->user->locked_vm);
-	put_cred(memory->charged);
-}
-
 /* ---- the object --------------------------------------------------------- */
 
 static void free_memory(struct sonde_memory *memory)
 {
 	if (memory->pages)
 		sonde_pages_free(memory->pages, memory->npages);
-	uncharge_locked(memory);
+	sonde_uncharge_locked(memory->charged, memory->npages);
 	mutex_destroy(&memory->lock);
 	kvfree(memory->pages);
 	kfree(memory);
@@ -92,7 +59,8 @@ static int new_memory(struct sonde_memory **out, unsigned long npages, u32 flags
 	memory->flags = flags;
 	memory->pages = kvcalloc(memory->npages, sizeof(*memory->pages),
 				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	ret = memory->pages ? charge_locked(memory) : -ENOMEM;
+	ret = memory->pages ? sonde_charge_locked(npages, &memory->charged) :
+			      -ENOMEM;
 	if (ret) {
 		free_memory(memory);
 		return ret;
@@ -174,7 +142,7 @@ static int sonde_memory_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (memory->flags & SONDE_ALLOC_PRIVATE)
 		return -EACCES;
-	if (!(vma->vm_flags & VM_SHARED))
+	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_pgoff >= memory->npages ||
 	    n > memory->npages - vma->vm_pgoff)
@@ -209,6 +177,17 @@ static const struct file_operations sonde_memory_fops = {
 };
 
 /**
+ * sonde_is_memory() - whether a file is memory of SONDE_IOC_ALLOC
+ * @file: any file
+ *
+ * Return: that.
+ */
+bool sonde_is_memory(const struct file *file)
+{
+	return file->f_op == &sonde_memory_fops;
+}
+
+/**
  * sonde_memory_get() - the memory behind a descriptor of the caller
  * @fd: what SONDE_IOC_ALLOC returned
  * @file: out: keeps the memory; the caller's to fput()
@@ -222,7 +201,7 @@ struct sonde_memory *sonde_memory_get(int fd, struct file **file)
 
 	if (!f)
 		return ERR_PTR(-EBADF);
-	if (f->f_op != &sonde_memory_fops) {
+	if (!sonde_is_memory(f)) {
 		fput(f);
 		return ERR_PTR(-EINVAL);
 	}

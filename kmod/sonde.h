@@ -18,7 +18,10 @@ struct file;
 struct page;
 struct sonde_colouring;
 struct sonde_ioctl;
+struct sonde_batches;
 struct sonde_pool;
+struct sonde_queue;
+struct sonde_states;
 struct sonde_wishes;
 
 /**
@@ -41,12 +44,18 @@ struct sonde_node {
  * @rights: SONDE_RIGHT_*, decided at open, constant afterwards
  * @pool: pages by colour, where the device gives memory; else NULL
  * @wishes: prefetchers that are to be off, with SONDE_RIGHT_PREFETCH; else NULL
+ * @states: state words of regions, where the device exports them; else NULL
+ * @batches: slots, where the device serves SONDE_IOC_COPYV; else NULL
+ * @queue: batches that workers copy, where the device serves that; else NULL
  */
 struct sonde_file {
 	const struct sonde_node *node;
 	u64 rights;
 	struct sonde_pool *pool;
 	struct sonde_wishes *wishes;
+	struct sonde_states *states;
+	struct sonde_batches *batches;
+	struct sonde_queue *queue;
 };
 
 /**
@@ -70,6 +79,11 @@ struct sonde_ioctl {
 #define SONDE_CHASE_SIZE_VER0	40
 #define SONDE_CLOCK_SIZE_VER0	64
 #define SONDE_PREFETCH_SIZE_VER0 24
+#define SONDE_EXPORT_SIZE_VER0	56
+#define SONDE_REVOKE_SIZE_VER0	16
+#define SONDE_COPYV_SIZE_VER0	40
+#define SONDE_SLOTS_SIZE_VER0	32
+#define SONDE_CHECK_SIZE_VER0	40
 
 int sonde_arg_get(void *arg, size_t ksize, size_t min_size,
 		  const void __user *uarg, size_t usize);
@@ -140,6 +154,10 @@ int sonde_block_alloc(int node, unsigned int order, struct page **block);
 void sonde_page_free(struct page *page);
 void sonde_pages_free(struct page **pages, unsigned long n);
 int sonde_pages_alloc(struct sonde_request *rq);
+
+/* charge.c */
+int sonde_charge_locked(unsigned long npages, const struct cred **charged);
+void sonde_uncharge_locked(const struct cred *charged, unsigned long npages);
 
 /* contiguous.c */
 int sonde_contiguous_alloc(struct sonde_request *rq);
@@ -212,6 +230,7 @@ struct sonde_memory {
 	void *at;
 };
 
+bool sonde_is_memory(const struct file *file);
 struct sonde_memory *sonde_memory_get(int fd, struct file **file);
 int sonde_ioc_alloc(const struct sonde_file *sf, void __user *uarg,
 		    size_t usize);
@@ -222,6 +241,33 @@ int sonde_ioc_chase(const struct sonde_file *sf, void __user *uarg,
 
 /* clock.c */
 int sonde_ioc_clock(const struct sonde_file *sf, void __user *uarg,
+		    size_t usize);
+
+/* pin.c */
+int sonde_pin_check_params(void);
+
+/* region.c */
+int sonde_ioc_export(const struct sonde_file *sf, void __user *uarg,
+		     size_t usize);
+int sonde_ioc_revoke(const struct sonde_file *sf, void __user *uarg,
+		     size_t usize);
+int sonde_ioc_check(const struct sonde_file *sf, void __user *uarg,
+		    size_t usize);
+
+/* copyv.c */
+int sonde_ioc_copyv(const struct sonde_file *sf, void __user *uarg,
+		    size_t usize);
+
+/* copyv_async.c */
+int sonde_async_init(void);
+void sonde_async_exit(void);
+struct sonde_queue *sonde_queue_create(void);
+void sonde_queue_destroy(struct sonde_queue *queue);
+
+/* slots.c */
+struct sonde_batches *sonde_batches_create(void);
+void sonde_batches_destroy(struct sonde_batches *batches);
+int sonde_ioc_slots(const struct sonde_file *sf, void __user *uarg,
 		    size_t usize);
 
 /* prefetch.c */

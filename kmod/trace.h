@@ -122,6 +122,100 @@ TRACE_EVENT(sonde_prefetch,
 		  __entry->flags, __entry->off, __entry->ret)
 );
 
+TRACE_EVENT(sonde_export,
+	TP_PROTO(u64 addr, u64 len, u32 rights, u64 runs, int ret),
+	TP_ARGS(addr, len, rights, runs, ret),
+	TP_STRUCT__entry(
+		__field(u64, addr)
+		__field(u64, len)
+		__field(u64, runs)
+		__field(u32, rights)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->addr = addr;
+		__entry->len = len;
+		__entry->rights = rights;
+		__entry->runs = runs;
+		__entry->ret = ret;
+	),
+	TP_printk("addr=%#llx len=%llu rights=%#x runs=%llu ret=%d",
+		  __entry->addr, __entry->len, __entry->rights,
+		  __entry->runs, __entry->ret)
+);
+
+TRACE_EVENT(sonde_revoke,
+	TP_PROTO(int region, int ret),
+	TP_ARGS(region, ret),
+	TP_STRUCT__entry(
+		__field(int, region)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->region = region;
+		__entry->ret = ret;
+	),
+	TP_printk("region=%d ret=%d",
+		  __entry->region, __entry->ret)
+);
+
+TRACE_EVENT(sonde_check,
+	TP_PROTO(int region, u32 error, int ret),
+	TP_ARGS(region, error, ret),
+	TP_STRUCT__entry(
+		__field(int, region)
+		__field(u32, error)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->region = region;
+		__entry->error = error;
+		__entry->ret = ret;
+	),
+	TP_printk("region=%d error=%u ret=%d",
+		  __entry->region, __entry->error, __entry->ret)
+);
+
+TRACE_EVENT(sonde_slots,
+	TP_PROTO(u32 first, u32 nregions, u32 done, int ret),
+	TP_ARGS(first, nregions, done, ret),
+	TP_STRUCT__entry(
+		__field(u32, first)
+		__field(u32, nregions)
+		__field(u32, done)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->first = first;
+		__entry->nregions = nregions;
+		__entry->done = done;
+		__entry->ret = ret;
+	),
+	TP_printk("first=%u nregions=%u done=%u ret=%d",
+		  __entry->first, __entry->nregions, __entry->done,
+		  __entry->ret)
+);
+
+TRACE_EVENT(sonde_copyv,
+	TP_PROTO(u32 ncopies, u32 flags, u32 done, int ret),
+	TP_ARGS(ncopies, flags, done, ret),
+	TP_STRUCT__entry(
+		__field(u32, ncopies)
+		__field(u32, flags)
+		__field(u32, done)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->ncopies = ncopies;
+		__entry->flags = flags;
+		__entry->done = done;
+		__entry->ret = ret;
+	),
+	TP_printk("ncopies=%u flags=%#x done=%u ret=%d",
+		  __entry->ncopies, __entry->flags, __entry->done,
+		  __entry->ret)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

@@ -77,10 +77,10 @@ int sonde_clock_ask_kernel(struct sonde_clock_kernel **out)
 	struct sonde_clock_kernel *kernel = calloc(1, sizeof(*kernel));
 	struct sonde_clock_cpu *cpus = calloc(CPU_SETSIZE, sizeof(*cpus));
 	struct sonde_device *dev = NULL;
-	int err = kernel && cpus ? sonde_device_open(&dev, SONDE_NODE_PROBE) : -ENOMEM;
+	int err = -ENOMEM;
 
-	if (!err && !(sonde_device_features(dev) & SONDE_FEAT_CLOCK))
-		err = -EOPNOTSUPP;
+	if (kernel && cpus)
+		err = device_open_with(&dev, SONDE_NODE_PROBE, SONDE_FEAT_CLOCK, -EOPNOTSUPP);
 	if (!err)
 		err = ask(dev, &args, cpus);
 	if (!err)

@@ -82,11 +82,8 @@ int colour_module_open(struct sonde_colour_source **out)
 
 	if (!module)
 		return -ENOMEM;
-	err = sonde_device_open(&module->dev, SONDE_NODE_PROBE);
-	if (!err && !(sonde_device_features(module->dev) & SONDE_FEAT_ALLOC))
-		err = -EPROTO;
+	err = device_open_with(&module->dev, SONDE_NODE_PROBE, SONDE_FEAT_ALLOC, -EPROTO);
 	if (err) {
-		sonde_device_close(module->dev);
 		free(module);
 		return err;
 	}

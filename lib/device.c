@@ -140,6 +140,21 @@ int sonde_device_open(struct sonde_device **out, enum sonde_node node)
 	return 0;
 }
 
+int device_open_with(struct sonde_device **out, enum sonde_node node, uint64_t features,
+		     int missing)
+{
+	struct sonde_device *dev = NULL;
+	int err = sonde_device_open(&dev, node);
+
+	if (!err && features & ~dev->info.features) {
+		sonde_device_close(dev);
+		dev = NULL;
+		err = missing;
+	}
+	*out = dev;
+	return err;
+}
+
 void sonde_device_close(struct sonde_device *dev)
 {
 	if (!dev)

@@ -7,6 +7,13 @@
 #include <linux/sonde.h>
 #include <sonde/device.h>
 
+/*
+ * sonde_device_open() of a module that has all of @features, SONDE_FEAT_*: where
+ * one is missing @missing is the error. *@dev is NULL on failure.
+ */
+int device_open_with(struct sonde_device **dev, enum sonde_node node, uint64_t features,
+		     int missing);
+
 /* What the module said of itself and of this open file; owned by @dev. */
 const struct sonde_info *device_info(const struct sonde_device *dev);
 

@@ -66,11 +66,8 @@ int frames_module_open(struct sonde_frames_source **out)
 
 	if (!module)
 		return -ENOMEM;
-	err = sonde_device_open(&module->dev, SONDE_NODE_PROBE);
-	if (!err && !(sonde_device_features(module->dev) & SONDE_FEAT_FRAMES))
-		err = -EPROTO;
+	err = device_open_with(&module->dev, SONDE_NODE_PROBE, SONDE_FEAT_FRAMES, -EPROTO);
 	if (err) {
-		sonde_device_close(module->dev);
 		free(module);
 		return err;
 	}

@@ -406,8 +406,6 @@ static int describe(struct meter_module *mm)
 	struct clock_facts facts;
 	int err;
 
-	if ((sonde_device_features(mm->dev) & FEATURES) != FEATURES)
-		return -EOPNOTSUPP;
 	err = device_command(mm->dev, SONDE_IOC_CLOCK, &clocks);
 	if (err)
 		return err;
@@ -436,7 +434,9 @@ int meter_module_open(struct meter **m, const struct sonde_clock *clk, unsigned 
 	mm->clk = clk;
 	mm->memory = -1;
 	mm->raw = calloc(CHUNK, sizeof(*mm->raw));
-	err = mm->raw ? sonde_device_open(&mm->dev, SONDE_NODE_PROBE) : -ENOMEM;
+	err = -ENOMEM;
+	if (mm->raw)
+		err = device_open_with(&mm->dev, SONDE_NODE_PROBE, FEATURES, -EOPNOTSUPP);
 	if (!err && sched_getaffinity(0, sizeof(mm->before), &mm->before))
 		err = -errno;
 	if (!err)

@@ -19,10 +19,11 @@ struct sonde_prefetch_switch {
 int sonde_prefetch_open(struct sonde_prefetch_switch **out)
 {
 	struct sonde_prefetch_switch *sw = calloc(1, sizeof(*sw));
-	int err = sw ? sonde_device_open(&sw->dev, SONDE_NODE_PROBE) : -ENOMEM;
+	int err = -ENOMEM;
 
-	if (!err && !(sonde_device_features(sw->dev) & SONDE_FEAT_PREFETCH))
-		err = -EOPNOTSUPP;
+	if (sw)
+		err = device_open_with(&sw->dev, SONDE_NODE_PROBE, SONDE_FEAT_PREFETCH,
+				       -EOPNOTSUPP);
 	if (!err && !(sonde_device_rights(sw->dev) & SONDE_RIGHT_PREFETCH))
 		err = -EPERM;
 	if (err)

@@ -167,6 +167,31 @@ static const struct field point_fields[] = {
 	{ NULL, 0, 0, NULL },
 };
 
+static const struct field transfer_point_fields[] = {
+	{ "way", STRING, MUST, NULL },
+	{ "bytes", WHOLE, MUST, NULL },
+	{ "ns", REAL, MUST, NULL },
+	{ "ns_low", REAL, MUST, NULL },
+	{ "ns_high", REAL, MUST, NULL },
+	{ "samples", WHOLE, MUST, NULL },
+	{ "ratio", REAL, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field transfer_choice_fields[] = {
+	{ "from_bytes", WHOLE, MUST, NULL },
+	{ "way", STRING, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field transfers_fields[] = {
+	{ "points", LIST, MUST, transfer_point_fields },
+	{ "private", LIST, MUST, transfer_choice_fields },
+	{ "shared", LIST, MUST, transfer_choice_fields },
+	{ "twice_up_to", WHOLE, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
 static const struct field root_fields[] = {
 	{ "created", STRING, MUST, NULL },
 	{ "sonde_version", STRING, MUST, NULL },
@@ -183,6 +208,7 @@ static const struct field root_fields[] = {
 	{ "memory", OBJECT, NIL, memory_fields },
 	{ "tlb", LIST, 0, tlb_fields },
 	{ "curve", LIST, 0, point_fields },
+	{ "transfers", OBJECT, 0, transfers_fields },
 	{ "notes", STRINGS, 0, NULL },
 	{ NULL, 0, 0, NULL },
 };

@@ -51,8 +51,8 @@ struct cli_command {
 	int (*set_operand)(void *options, const char *arg);
 };
 
-extern const struct cli_command cmd_analyse, cmd_cache, cmd_clock, cmd_colour, cmd_info, cmd_report,
-	cmd_share;
+extern const struct cli_command cmd_analyse, cmd_bench, cmd_cache, cmd_clock, cmd_colour, cmd_info,
+	cmd_report, cmd_share;
 
 /* Every command's options begin with this, and its table ends with the macro. */
 struct cli_common {
@@ -78,6 +78,14 @@ int cli_set_verbose(void *options, const char *arg);
 int cli_parse(const struct cli_command *command, int argc, char **argv, void *options);
 
 void cli_help(const struct cli_command *command);
+
+/**
+ * cli_run_subcommand() - the one that argv[1] names
+ * @command: with its table of subcommands
+ *
+ * Return: its exit status, or CLI_USAGE after it was said that there is none.
+ */
+int cli_run_subcommand(const struct cli_command *command, int argc, char **argv);
 
 /**
  * cli_error() - one line on standard error: "sonde COMMAND: ..."

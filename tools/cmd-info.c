@@ -66,6 +66,20 @@ static const char *name_feature(unsigned int bit)
 		return "frames";
 	case SONDE_FEAT_ALLOC:
 		return "alloc";
+	case SONDE_FEAT_CHASE:
+		return "chase";
+	case SONDE_FEAT_CLOCK:
+		return "clock";
+	case SONDE_FEAT_PREFETCH:
+		return "prefetch";
+	case SONDE_FEAT_REGION:
+		return "region";
+	case SONDE_FEAT_COPYV:
+		return "copyv";
+	case SONDE_FEAT_ASYNC:
+		return "async";
+	case SONDE_FEAT_MAP:
+		return "map";
 	default:
 		return NULL;
 	}

@@ -328,4 +328,10 @@ void describe_backends(const struct machine *m, struct backend backends[NBACKEND
 		.using = clock->name,
 		.why = clock->why,
 	};
+	backends[3] = (struct backend){
+		.seam = "transfer",
+		.purpose = "what copies between processes",
+		.using = sonde_transfer_way_name(sonde_transfer_way(m->transfer)),
+		.why = sonde_transfer_why(m->transfer),
+	};
 }

@@ -79,7 +79,7 @@ struct backend {
 	const char *why;
 };
 
-#define NBACKENDS 3
+#define NBACKENDS 4
 
 void describe_backends(const struct machine *m, struct backend backends[NBACKENDS]);
 

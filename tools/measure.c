@@ -113,6 +113,7 @@ static int start_profile(struct machine *m)
 {
 	const struct sonde_clock_info *clock = sonde_clock_info(m->clk);
 	const char *frames = sonde_frames_backend_name(sonde_frames_backend(m->frames));
+	const char *transfer = sonde_transfer_way_name(sonde_transfer_way(m->transfer));
 
 	return sonde_profile_new(&m->profile) ||
 	       sonde_profile_set_machine(m->profile, m->topo) ||
@@ -121,6 +122,8 @@ static int start_profile(struct machine *m)
 	       sonde_profile_set_backend(m->profile, "frames", frames,
 					 sonde_frames_why(m->frames)) ||
 	       sonde_profile_set_backend(m->profile, "meter", METER_NAME, NULL) ||
+	       sonde_profile_set_backend(m->profile, "transfer", transfer,
+					 sonde_transfer_why(m->transfer)) ||
 	       sonde_profile_set_claims(m->profile, m->claimed, NULL) ? -ENOMEM : 0;
 }
 
@@ -147,6 +150,10 @@ int machine_open(struct machine *m, int cpu)
 		goto failed;
 	what = "the lookup of page frames";
 	err = sonde_frames_open(&m->frames, SONDE_FRAMES_AUTO);
+	if (err)
+		goto failed;
+	what = "the ways to copy between processes";
+	err = sonde_transfer_open(&m->transfer, SONDE_TRANSFER_AUTO);
 	if (err)
 		goto failed;
 	what = "the profile";
@@ -280,6 +287,7 @@ void machine_close(struct machine *m)
 	sonde_profile_free(m->profile);
 	sonde_share_report_free(m->sharing);
 	sonde_cache_report_free(m->caches);
+	sonde_transfer_close(m->transfer);
 	sonde_frames_close(m->frames);
 	sonde_clock_close(m->clk);
 	sonde_claims_close(m->claimed);

@@ -8,6 +8,7 @@
 #include <sonde/frames.h>
 #include <sonde/probe.h>
 #include <sonde/profile.h>
+#include <sonde/region.h>
 #include <sonde/samples.h>
 #include <sonde/share.h>
 #include <sonde/topology.h>
@@ -79,6 +80,7 @@ struct machine {
 	struct sonde_topology *topo;
 	struct sonde_clock *clk;
 	struct sonde_frames_source *frames;
+	struct sonde_transfer *transfer;
 	unsigned int cpu;
 	struct sonde_cache_claim claims[MAX_CLAIMS];
 	size_t nclaims;

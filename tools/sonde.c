@@ -16,6 +16,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_share,
 	&cmd_colour,
 	&cmd_clock,
+	&cmd_bench,
 	&cmd_analyse,
 };
 

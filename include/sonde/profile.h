@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sonde/clock.h>
 #include <sonde/probe.h>
+#include <sonde/region.h>
 #include <sonde/share.h>
 #include <sonde/topology.h>
 
@@ -101,6 +102,37 @@ int sonde_profile_set_sharing(struct sonde_profile *profile,
 			      const struct sonde_topology *topo);
 
 /**
+ * struct sonde_transfer_point - what a copy from another process costs
+ * @way: "module", "cma", "shm" as of sonde_transfer_way_name(); "map": memcpy()
+ *       from a region mapped by the module; "memcpy": memcpy() from shared memory,
+ *       which all are held against; "twice": memcpy() into shared memory by one
+ *       process and out of it by the other
+ * @bytes: of the copy
+ * @ns: median; @ns_low, @ns_high: 95 % confidence interval of it
+ * @samples: how many
+ */
+struct sonde_transfer_point {
+	const char *way;
+	uint64_t bytes;
+	double ns, ns_low, ns_high;
+	size_t samples;
+};
+
+/**
+ * sonde_profile_set_transfers() - costs of copies, and the way to choose by size
+ * @profile: the profile
+ * @points: @n of them
+ * @n: how many
+ *
+ * The choice begins with the best way of the smallest size and changes where
+ * another is better by more than 5 %.
+ *
+ * Return: 0, -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_transfers(struct sonde_profile *profile,
+				const struct sonde_transfer_point *points, size_t n);
+
+/**
  * sonde_profile_set_backend() - which implementation a seam used, and why
  * @profile: the profile
  * @seam: "frames", "meter", ...
@@ -132,6 +164,30 @@ int sonde_profile_cache(const struct sonde_profile *profile, unsigned int level,
  * Return: 0, -ENOENT (the profile has no claims), -ENOMEM. Since: 0.1
  */
 int sonde_profile_claims(const struct sonde_profile *profile, struct sonde_claims **claims);
+
+/**
+ * sonde_profile_transfer_way() - the way that was found best for a copy
+ * @profile: the profile
+ * @is_shared: whether the memory has a memfd
+ * @bytes: of the copy
+ * @way: where it goes; untouched on failure
+ *
+ * Return: 0, -ENOENT (the profile does not say). Since: 0.1
+ */
+int sonde_profile_transfer_way(const struct sonde_profile *profile, int is_shared,
+			       uint64_t bytes, enum sonde_transfer_way *way);
+
+/**
+ * sonde_profile_transfer_twice() - up to where two copies beat one
+ * @profile: the profile
+ * @bytes: where it goes; untouched on failure; 0: nowhere
+ *
+ * Up to that size private memory is quicker handed over by a copy into shared
+ * memory and one out of it, by either process, than by one copy of the best way.
+ *
+ * Return: 0, -ENOENT (the profile does not say). Since: 0.1
+ */
+int sonde_profile_transfer_twice(const struct sonde_profile *profile, uint64_t *bytes);
 
 #ifdef __cplusplus
 }

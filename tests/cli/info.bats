@@ -34,7 +34,7 @@ make_node() {
 	has "$output" "Machine"
 	has "$output" "Module: not loaded"
 	has "$output" "modprobe sonde"
-	for seam in frames meter clock; do
+	for seam in frames meter clock transfer; do
 		has "$output" "  $seam "
 	done
 }
@@ -50,7 +50,7 @@ make_node() {
 	[ "$(json info.json '$d->{module}{loaded} ? 1 : 0')" = 0 ]
 	[ "$(json info.json '$d->{module}{nodes}[1]{name}')" = sonde-probe ]
 	[ "$(json info.json '$d->{module}{nodes}[1]{reachable} ? 1 : 0')" = 0 ]
-	[ "$(json info.json 'join ",", sort keys %{$d->{backends}}')" = clock,frames,meter ]
+	[ "$(json info.json 'join ",", sort keys %{$d->{backends}}')" = clock,frames,meter,transfer ]
 }
 
 @test "a device that may not be opened names the group to join" {

@@ -6,9 +6,10 @@
  *
  * Inside the interval: BATCH calls through a function pointer, with the system
  * call's way in and out. Not inside: opening, allocation, faults, the first
- * calls. Subtracted: the same batch of calls to a function that does nothing,
- * which is also what reading the clock costs. A tick of the timer falls into
- * some batches; the median does not see it.
+ * calls. Subtracted: the same batch of calls to a function that does nothing, or
+ * that copies locally what the call copies, and with it what reading the clock
+ * costs. A tick of the timer falls into some batches; the median does not see it,
+ * as long as they are shorter than a tick: so long calls come one by one.
  *
  * budget --once makes each call once and measures nothing.
  */
@@ -44,6 +45,9 @@ struct row {
 	const char *name;
 	int (*call)(const struct target *t);
 	size_t npages;
+	int (*minus)(const struct target *t);	/* else call_nothing() */
+	int pieces;				/* it is told of one of them; 0: 1 */
+	bool is_long;
 };
 
 static void die(const char *what)
@@ -51,6 +55,8 @@ static void die(const char *what)
 	fprintf(stderr, "budget: %s: %s\n", what, strerror(errno));
 	exit(1);
 }
+
+#include "budget_region.h"
 
 static int call_nothing(const struct target *t)
 {
@@ -83,10 +89,30 @@ static int call_frames(const struct target *t)
 }
 
 static const struct row rows[] = {
-	{ "null-ioctl", call_null_ioctl, 1 },
-	{ "info", call_info, 1 },
-	{ "frames-1", call_frames, 1 },
-	{ "frames-512", call_frames, MAX_PAGES },
+	{ "null-ioctl", call_null_ioctl, .npages = 1 },
+	{ "info", call_info, .npages = 1 },
+	{ "frames-1", call_frames, .npages = 1 },
+	{ "frames-512", call_frames, .npages = MAX_PAGES },
+	{ "copy-4k", call_copy_4k, .minus = call_local_4k },
+	{ "copy-4k-cma", call_copy_4k_cma, .minus = call_local_4k },
+	{ "copy-4k-batch32", call_copy_pieces, .minus = call_local_pieces,
+	  .pieces = PIECES, .is_long = true },
+	{ "copy-4k-batch32-cma", call_copy_pieces_cma,
+	  .minus = call_local_pieces, .pieces = PIECES, .is_long = true },
+	{ "copy-1m", call_copy_1m, .minus = call_local_1m, .is_long = true },
+	{ "copy-1m-cma", call_copy_1m_cma, .minus = call_local_1m,
+	  .is_long = true },
+	{ "copy-1m-scattered", call_copy_1m_scattered,
+	  .minus = call_local_1m, .is_long = true },
+	{ "copy-1m-scattered-cma", call_copy_1m_scattered_cma,
+	  .minus = call_local_1m, .is_long = true },
+	{ "copy-1m-thp", call_copy_1m_thp, .minus = call_local_1m,
+	  .is_long = true },
+	{ "copy-1m-thp-cma", call_copy_1m_thp_cma, .minus = call_local_1m,
+	  .is_long = true },
+	{ "export-close-1m", call_export_close, .is_long = true },
+	{ "export-close-1m-thp", call_export_close_thp, .is_long = true },
+	{ "map-touch-unmap-1m", call_map_touch_unmap, .is_long = true },
 };
 
 static int64_t now_ns(void)
@@ -104,9 +130,9 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median over BATCHES of what BATCH calls take. */
+/* The median over BATCHES of what a batch of calls takes. */
 static int64_t measure(int (*call)(const struct target *),
-		       const struct target *t)
+		       const struct target *t, int batch)
 {
 	int64_t took[BATCHES];
 	int i, k, failed = 0;
@@ -114,7 +140,7 @@ static int64_t measure(int (*call)(const struct target *),
 	for (i = -WARM_UP; i < BATCHES; i++) {
 		int64_t start = now_ns();
 
-		for (k = 0; k < BATCH; k++)
+		for (k = 0; k < batch; k++)
 			failed |= call(t);
 		if (i >= 0)
 			took[i] = now_ns() - start;
@@ -123,6 +149,16 @@ static int64_t measure(int (*call)(const struct target *),
 		die("a call failed");
 	qsort(took, BATCHES, sizeof(took[0]), compare);
 	return took[BATCHES / 2];
+}
+
+/* Instructions of one call, or of one piece of it, beyond what is subtracted. */
+static int64_t measure_row(const struct row *row, const struct target *t)
+{
+	const int batch = row->is_long ? 1 : BATCH;
+	const int parts = batch * (row->pieces ? row->pieces : 1);
+	int64_t rest = measure(row->minus ? row->minus : call_nothing, t, batch);
+
+	return (measure(row->call, t, batch) - rest + parts / 2) / parts;
 }
 
 static void stay_on_one_cpu(void)
@@ -172,7 +208,6 @@ static void check_pages(struct target *t)
 int main(int argc, char **argv)
 {
 	bool once = argc == 2 && !strcmp(argv[1], "--once");
-	int64_t nothing = 0;
 	struct target t;
 	size_t i;
 
@@ -187,8 +222,7 @@ int main(int argc, char **argv)
 		die("/dev/sonde-probe");
 	make_pages(&t);
 	check_pages(&t);
-	if (!once)
-		nothing = measure(call_nothing, &t);
+	make_peer();
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		t.npages = rows[i].npages;
 		if (once) {
@@ -197,7 +231,8 @@ int main(int argc, char **argv)
 			continue;
 		}
 		printf("%s\t%lld\n", rows[i].name,
-		       (long long)(measure(rows[i].call, &t) - nothing + BATCH / 2) / BATCH);
+		       (long long)measure_row(&rows[i], &t));
 	}
+	end_peer();
 	return 0;
 }

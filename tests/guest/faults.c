@@ -7,6 +7,7 @@
  * with CONFIG_FAILSLAB; elsewhere the file skips.
  */
 #include "alloc.h"
+#include "region.h"
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 #define DEBUGFS		"/sys/kernel/debug/"
@@ -312,6 +313,153 @@ static void a_failing_comparison_of_clocks_writes_nothing(void)
 	check(nomem >= 3);	/* CPUs, watchings, the duel */
 }
 
+/* Returns whether something failed; counts ENOMEM. */
+static bool export_with_fault(int dev, char *p, size_t len, unsigned int nth,
+			      unsigned int *nomem)
+{
+	struct sonde_export args = export_of(p, len, READ_WRITE);
+	bool failed;
+	int ret;
+
+	arm(nth);
+	ret = do_ioctl(dev, SONDE_IOC_EXPORT, &args);
+	failed = disarm();
+	if (!failed)
+		check_int(ret, 0);
+	check_msg(!ret || ret == -ENOMEM || ret == -EFAULT || ret == -ENFILE,
+		  "result %d", ret);
+	*nomem += ret == -ENOMEM;
+	if (!ret) {
+		check_region_pattern(args.fd, len, 1);
+		close(args.fd);
+	} else {
+		check_int(args.fd, -1);
+	}
+	check_int(pages_pinned(), 0);
+	return failed;
+}
+
+static void a_failing_export_leaves_nothing(void)
+{
+	int dev = open_node(MAIN_NODE);
+	size_t len = 200 * SMALL_PAGE;
+	unsigned int nth, nomem = 0;
+	char *p = map_scattered(len);
+
+	await_pinned(0);
+	fill_pattern(p, len, 1);
+	open_fail_nth();
+	for (nth = 1; export_with_fault(dev, p, len, nth, &nomem); nth++)
+		check(nth < MOST_FAULTS);
+	printf("# %u faults, %u ENOMEM\n", nth - 1, nomem);
+	check(nomem >= 2);	/* the region and its runs, among others */
+}
+
+static void a_failing_slot_is_not_set(void)
+{
+	int dev = open_node(MAIN_NODE), fd, ret;
+	unsigned int nth, nomem = 0;
+	bool failed = true;
+
+	fd = export_region(dev, map_small(SMALL_PAGE), SMALL_PAGE, READ_WRITE);
+	close(dev);
+	open_fail_nth();
+	for (nth = 1; failed; nth++) {
+		struct sonde_slots args = {
+			.size = sizeof(args), .regions = (uintptr_t)&fd,
+			.nregions = 1,
+		};
+
+		/* One without any slots yet. */
+		dev = open_node(MAIN_NODE);
+		check(nth < MOST_FAULTS);
+		arm(nth);
+		ret = do_ioctl(dev, SONDE_IOC_SLOTS, &args);
+		failed = disarm();
+		if (!failed)
+			check_int(ret, 0);
+		check_msg(!ret || ret == -ENOMEM || ret == -EFAULT, "result %d", ret);
+		nomem += ret == -ENOMEM;
+		close(dev);
+	}
+	check(nomem);		/* the slot, or what the first one makes */
+}
+
+static void a_failing_mapping_of_a_region_leaves_nothing(void)
+{
+	int dev = open_node(MAIN_NODE), fd;
+	size_t len = 1500 * SMALL_PAGE;
+	unsigned int nth, nomem = 0;
+	char *p = map_small(len);
+	bool failed = true;
+	void *q;
+
+	fd = export_region(dev, p, len, READ_WRITE);
+	open_fail_nth();
+	for (nth = 1; failed; nth++) {
+		check(nth < MOST_FAULTS);
+		arm(nth);
+		q = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+		failed = disarm();
+		nomem += q == MAP_FAILED;
+		check(failed || q != MAP_FAILED);
+		if (q != MAP_FAILED)
+			check_int(munmap(q, len), 0);
+	}
+	check(nomem);
+}
+
+/* What the call cannot have is its error, what a copy cannot have its result. */
+static bool queue_with_fault(int dev, struct sonde_copy *c, unsigned int nth,
+			     unsigned int *nomem)
+{
+	volatile uint64_t status = 0;
+	struct sonde_copyv args = {
+		.size = sizeof(args), .flags = SONDE_COPYV_ASYNC,
+		.copies = (uintptr_t)c, .ncopies = 1, .eventfd = -1,
+		.status = (uintptr_t)&status,
+	};
+	time_t deadline = time(NULL) + 30;
+	bool failed;
+	int ret;
+
+	c->result = 12345;
+	arm(nth);
+	ret = do_ioctl(dev, SONDE_IOC_COPYV, &args);
+	failed = disarm();
+	if (!failed)
+		check_int(ret, 0);
+	check_msg(!ret || ret == -ENOMEM || ret == -EFAULT, "result %d", ret);
+	while (!ret && !status && time(NULL) < deadline)
+		sched_yield();
+	*nomem += ret == -ENOMEM || c->result == -ENOMEM;
+	if (ret)
+		check(!status && c->result == 12345);
+	else
+		check(c->result == (int64_t)c->len || (failed && c->result == -ENOMEM));
+	return failed;
+}
+
+static void a_failing_batch_leaves_nothing(void)
+{
+	int dev = open_node(MAIN_NODE);
+	size_t len = 200 * SMALL_PAGE;
+	unsigned int nth, nomem = 0;
+	char *p = map_scattered(len);
+	struct sonde_copy c = { .addr = (uintptr_t)map_scattered(len), .len = len };
+
+	await_pinned(0);
+	c.region = export_region(dev, p, len, READ_WRITE);
+	open_fail_nth();
+	for (nth = 1; queue_with_fault(dev, &c, nth, &nomem); nth++)
+		check(nth < MOST_FAULTS);
+	printf("# %u faults, %u ENOMEM\n", nth - 1, nomem);
+	check(nomem >= 2);	/* the job and the runs, among others */
+	close(c.region);
+	close(dev);
+	await_pinned(0);
+}
+
 /* Not in the log: a fault that was injected; also where the call may sleep. */
 static bool set_up_faults(void)
 {
@@ -330,6 +478,10 @@ static const struct tap_test tests[] = {
 	TAP_TEST(a_failing_comparison_of_clocks_writes_nothing),
 	TAP_TEST(a_failing_alloc_leaves_nothing),
 	TAP_TEST(a_failing_mmap_leaves_nothing),
+	TAP_TEST(a_failing_export_leaves_nothing),
+	TAP_TEST(a_failing_slot_is_not_set),
+	TAP_TEST(a_failing_mapping_of_a_region_leaves_nothing),
+	TAP_TEST(a_failing_batch_leaves_nothing),
 };
 
 int main(void)

@@ -3,7 +3,8 @@
  * sonde.h - the contract between sonde.ko and user space
  *
  * Two misc devices stand for two levels of trust:
- *   /dev/sonde        only ever touches the caller's own memory
+ *   /dev/sonde        only ever touches the caller's own memory, and what
+ *                     others gave it: regions
  *   /dev/sonde-probe  tells things about the machine (frames, colours), and
  *                     gives memory of chosen colours
  *
@@ -32,6 +33,10 @@
 #define SONDE_FEAT_CHASE	(1ULL << 2)	/* SONDE_IOC_CHASE */
 #define SONDE_FEAT_CLOCK	(1ULL << 3)	/* SONDE_IOC_CLOCK */
 #define SONDE_FEAT_PREFETCH	(1ULL << 4)	/* SONDE_IOC_PREFETCH */
+#define SONDE_FEAT_REGION	(1ULL << 5)	/* SONDE_IOC_EXPORT, _REVOKE, _CHECK */
+#define SONDE_FEAT_COPYV	(1ULL << 6)	/* SONDE_IOC_COPYV, _SLOTS */
+#define SONDE_FEAT_ASYNC	(1ULL << 7)	/* SONDE_COPYV_ASYNC */
+#define SONDE_FEAT_MAP		(1ULL << 8)	/* mmap() of a region */
 
 /*
  * What this open file may do, in struct sonde_info.rights: decided when it was
@@ -438,11 +443,274 @@ struct sonde_prefetch {
 	__u32 reserved;
 };
 
+/* What may be done through a region's descriptor. */
+#define SONDE_REGION_READ	(1U << 0)	/* copy out of it, map it to read */
+#define SONDE_REGION_WRITE	(1U << 1)	/* copy into it, map it to write */
+
+/* What is known of a region, in sonde_export.flags and sonde_check.flags. */
+#define SONDE_REGION_REAL	(1U << 0)	/* mappings of it have real pages */
+
+/* Words in the state pages of an open file: most regions exported through it. */
+#define SONDE_STATE_WORDS	32768
+/* In a state word: something happened, SONDE_IOC_CHECK finds out. */
+#define SONDE_STATE_SUSPECT	(1ULL << 63)
+
+/**
+ * struct sonde_export - SONDE_IOC_EXPORT, on /dev/sonde
+ * @size: in: sizeof(struct sonde_export)
+ * @flags: in: zero; out: SONDE_REGION_REAL
+ * @addr: in: where the region begins in the caller's memory
+ * @len: in: its bytes; @addr and @len may be odd
+ * @rights: in: SONDE_REGION_READ, SONDE_REGION_WRITE or both
+ * @fd: out: the region, a file of its own (O_CLOEXEC)
+ * @generation: out: what the region's state word holds while all is well; no
+ *	other export through this open file has the same, ever
+ * @word: out: index of its state word
+ * @reserved: zero
+ * @runs: out: physically contiguous pieces that it consists of
+ *
+ * A region is a file. Whoever holds the descriptor, by inheritance or over a
+ * socket, may use it within its rights; nobody else can name it, and nobody is
+ * asked for its uid or for ptrace. It outlives this open file, and its pages are
+ * pinned until its last descriptor and mapping are gone.
+ *
+ *   read(), pread(), readv(), preadv() and the like copy out of it, write() and
+ *	its kin into it, from and to the place in the region that the file's
+ *	position or the offset says. Reading stops at its end with a short
+ *	count, then 0; writing with a short count, then ENOSPC. Without the
+ *	right: EBADF.
+ *   lseek() sets the position; SEEK_END tells the length.
+ *   mmap(), shared only, maps whole pages that lie in the region, from its first
+ *	byte on, which must be the first of a page (EINVAL); ENXIO beyond; EACCES
+ *	to write without the right. Memory of SONDE_IOC_ALLOC, and of a memfd
+ *	that is sealed against shrinking (F_SEAL_SHRINK), if one mapping of it
+ *	holds the whole region, is mapped as the real pages it is (@flags):
+ *	vmsplice() and RDMA work on them, and on a memfd's shared futexes. Other
+ *	memory is mapped by special entries, on which those fail with EFAULT.
+ *	Mappings are not inherited by fork(). They keep their pages whatever the
+ *	owner does, which @word and poll() tell.
+ *   poll() tells POLLIN and POLLOUT within the rights, and POLLERR and POLLHUP
+ *	from when the region is lost.
+ *   ioctl() knows no command there.
+ *
+ * The region stands for what is at @addr in the owner's memory. It is lost when
+ * the owner unmaps, moves or drops any page of it, or replaces a page by another,
+ * or revokes it: from the moment that call returns copies answer ESTALE. When
+ * the owner's address space is gone, by exit or exec, they answer EOWNERDEAD.
+ * What does not replace pages does not lose it: fork(), of which the owner keeps
+ * the region, mprotect(), compaction, splitting or joining of huge pages. A copy
+ * that is under way meanwhile ends early or with the bytes of before. (Before Linux
+ * 5.19 a page is replaced, and so the region lost, by the first write after
+ * mprotect() took that right away and gave it back.)
+ *
+ * State words: mmap() of this open file at offset 0, shared and to read, gives
+ * SONDE_STATE_WORDS __u64. As long as one equals the generation of an export,
+ * that region is what it was; so a cache of exports checks an entry with one
+ * load. If it differs only in SONDE_STATE_SUSPECT the pages may still be the
+ * same: SONDE_IOC_CHECK, or a copy, looks, and clears the bit if so. Any
+ * other value: the region is lost, or closed. The words of a parent that a child
+ * of fork() sees are about the parent's memory still.
+ *
+ * Pages are charged to RLIMIT_MEMLOCK of the user, unless the caller has
+ * CAP_IPC_LOCK, each time that they are exported.
+ *
+ * Errors, after which the structure is as it was and nothing is pinned: EFAULT
+ * (the structure; memory that is not there or cannot be pinned, as of devices);
+ * EINVAL (size, flags, rights, length 0, a range that leaves the address space);
+ * E2BIG; EACCES (memory that the caller may not read, or not write, as the rights
+ * need); EOPNOTSUPP (to write, into a shared file mapping other than tmpfs, memfd
+ * and hugetlbfs); ENOMEM; ENOBUFS (RLIMIT_MEMLOCK); EDQUOT (the module's
+ * parameter region_pages); ENOSPC (no state word is free); EAGAIN (the memory was
+ * being changed meanwhile); EMFILE, ENFILE; EINTR (a fatal signal).
+ */
+struct sonde_export {
+	__u32 size;
+	__u32 flags;
+	__u64 addr;
+	__u64 len;
+	__u32 rights;
+	__s32 fd;
+	__u64 generation;
+	__u32 word;
+	__u32 reserved;
+	__u64 runs;
+};
+
+/**
+ * struct sonde_revoke - SONDE_IOC_REVOKE, on /dev/sonde
+ * @size: in: sizeof(struct sonde_revoke)
+ * @flags: in: zero
+ * @region: in: descriptor of a region that the caller's address space owns
+ * @reserved: zero
+ *
+ * From when it returns no copy begins: copies answer ESTALE. One that is under
+ * way ends with the step that it is at, of 1 MiB at most. What is mapped stays
+ * mapped, and pages stay pinned until the region's last descriptor and mapping
+ * are gone. Any open file will do. A region that is lost already stays as it is.
+ *
+ * Errors, after which the structure is as it was: EFAULT, EINVAL (size, flags,
+ * not a region), E2BIG, EBADF, EPERM (another address space owns it).
+ */
+struct sonde_revoke {
+	__u32 size;
+	__u32 flags;
+	__s32 region;
+	__u32 reserved;
+};
+
+/**
+ * struct sonde_check - SONDE_IOC_CHECK, on /dev/sonde
+ * @size: in: sizeof(struct sonde_check)
+ * @flags: in: zero; out: SONDE_REGION_REAL
+ * @region: in: descriptor of a region
+ * @rights: out: SONDE_REGION_READ, SONDE_REGION_WRITE
+ * @len: out: its bytes
+ * @runs: out: as in struct sonde_export
+ * @error: out: 0, or what copies answer: ESTALE or EOWNERDEAD
+ * @first: out: bytes between the begin of the first page and the region's; it
+ *	can be mapped only if that is 0
+ *
+ * Tells what a region is, to whoever holds it. If something happened to it, the
+ * owner's pages are looked at first, and its state word says afterwards which.
+ *
+ * Errors, after which the structure is as it was: EFAULT, EINVAL (size, flags,
+ * not a region), E2BIG, EBADF, EINTR (a fatal signal).
+ */
+struct sonde_check {
+	__u32 size;
+	__u32 flags;
+	__s32 region;
+	__u32 rights;
+	__u64 len;
+	__u64 runs;
+	__u32 error;
+	__u32 first;
+};
+
+/* Most regions registered on one open file. */
+#define SONDE_SLOTS		4096
+
+/**
+ * struct sonde_slots - SONDE_IOC_SLOTS, on /dev/sonde
+ * @size: in: sizeof(struct sonde_slots)
+ * @flags: in: zero
+ * @regions: in: address of an array of @nregions __s32: a descriptor of a region,
+ *	or -1 to empty the slot
+ * @first: in: the slot that the first of them goes to
+ * @nregions: in: how many
+ * @done: out: slots that were set
+ * @reserved: zero
+ *
+ * Registers regions on this open file, so that SONDE_IOC_COPYV need not look up
+ * descriptors. A slot holds its region until it is set anew or this file is
+ * closed; copies that are under way keep what they use.
+ *
+ * Errors after which the structure is as it was: EFAULT (the structure), EINVAL
+ * (size, flags, slots that do not exist), E2BIG. Errors after which @done says
+ * how far it came: EFAULT (the array), EBADF, EINVAL (not a region), ENOMEM,
+ * EINTR (a fatal signal).
+ */
+struct sonde_slots {
+	__u32 size;
+	__u32 flags;
+	__u64 regions;
+	__u32 first;
+	__u32 nregions;
+	__u32 done;
+	__u32 reserved;
+};
+
+/* Flags of a copy. */
+#define SONDE_COPY_SLOT		(1U << 0)	/* .region is a slot of this open file */
+#define SONDE_COPY_WRITE	(1U << 1)	/* into the region, not out of it */
+
+/**
+ * struct sonde_copy - one copy of SONDE_IOC_COPYV
+ * @region: in: descriptor, or slot with SONDE_COPY_SLOT
+ * @flags: in: SONDE_COPY_*
+ * @offset: in: where in the region
+ * @addr: in: where in the caller's memory
+ * @len: in: bytes
+ * @result: out: bytes copied, fewer than @len only if then something came in
+ *	between; or, if none, a negative errno: EINVAL (flags, a range that is
+ *	not in the region, not a region), EBADF (no such descriptor, an empty slot
+ *	or none, or without the right), EFAULT (the caller's memory), ESTALE,
+ *	EOWNERDEAD, EINTR; only with SONDE_COPYV_ASYNC: ECANCELED, ENOMEM, ENOBUFS,
+ *	EDQUOT, and EAGAIN (something happened to the region meanwhile, and a worker
+ *	does not look whether it is lost)
+ */
+struct sonde_copy {
+	__s32 region;
+	__u32 flags;
+	__u64 offset;
+	__u64 addr;
+	__u64 len;
+	__s64 result;
+};
+
+/* Flags of SONDE_IOC_COPYV. */
+#define SONDE_COPYV_ASYNC	(1U << 0)	/* return at once, a kernel worker copies */
+
+/* Most copies of one call. */
+#define SONDE_COPYV_COPIES	65536
+/* Most calls with SONDE_COPYV_ASYNC that are under way on an open file. */
+#define SONDE_COPYV_QUEUED	256
+
+/* In a status word: all is done; the low 32 bits count copies with a result. */
+#define SONDE_STATUS_COMPLETE	(1ULL << 63)
+
+/**
+ * struct sonde_copyv - SONDE_IOC_COPYV, on /dev/sonde
+ * @size: in: sizeof(struct sonde_copyv)
+ * @flags: in: SONDE_COPYV_ASYNC or 0
+ * @copies: in: address of an array of @ncopies struct sonde_copy
+ * @ncopies: in: how many, at most SONDE_COPYV_COPIES
+ * @done: out: copies that have a result; with SONDE_COPYV_ASYNC 0
+ * @status: in: with SONDE_COPYV_ASYNC address of an aligned __u64 that is written
+ *	when all is done; else zero
+ * @eventfd: in: with SONDE_COPYV_ASYNC an eventfd that gets 1 then, or -1; else zero
+ * @cpu: in: with SONDE_COPYV_ASYNC where the worker runs; else zero
+ *
+ * Copies are made in their order. One that fails says so in its result; the
+ * others are made all the same. Only fields .result of the array are written.
+ *
+ * With SONDE_COPYV_ASYNC the caller's memory, the array and the status word are
+ * pinned, charged like regions, before the call returns; a worker that is bound
+ * to @cpu, on which the caller must be allowed to run, makes the copies. It writes
+ * the results, then the status word as SONDE_STATUS_COMPLETE and the number of
+ * copies, then the eventfd. When the open file is closed what is queued is
+ * cancelled (ECANCELED for copies that were not made), and closing waits for
+ * what is under way, which ends with its next MiB. Calls of one file may overtake each other.
+ *
+ * Errors after which the structure is as it was and nothing is copied: EFAULT
+ * (the structure, or with SONDE_COPYV_ASYNC the array or the status word), EINVAL
+ * (size, flags, counts, an offline CPU, a misaligned status word, not an eventfd,
+ * no copies with SONDE_COPYV_ASYNC; fields of the asynchronous form without its flag), E2BIG, EBADF (the eventfd),
+ * EPERM (@cpu), ENOMEM, ENOBUFS (RLIMIT_MEMLOCK), EDQUOT (region_pages), EAGAIN
+ * (SONDE_COPYV_QUEUED). Errors after which @done says how far it came: EFAULT
+ * (the array), EINTR (a fatal signal).
+ */
+struct sonde_copyv {
+	__u32 size;
+	__u32 flags;
+	__u64 copies;
+	__u32 ncopies;
+	__u32 done;
+	__u64 status;
+	__s32 eventfd;
+	__u32 cpu;
+};
+
 #define SONDE_IOC_INFO		_IOWR(SONDE_IOC_MAGIC, 0x00, struct sonde_info)
 #define SONDE_IOC_FRAMES	_IOWR(SONDE_IOC_MAGIC, 0x01, struct sonde_frames)
 #define SONDE_IOC_ALLOC		_IOWR(SONDE_IOC_MAGIC, 0x02, struct sonde_alloc)
 #define SONDE_IOC_CHASE		_IOWR(SONDE_IOC_MAGIC, 0x03, struct sonde_chase)
 #define SONDE_IOC_CLOCK		_IOWR(SONDE_IOC_MAGIC, 0x04, struct sonde_clocks)
 #define SONDE_IOC_PREFETCH	_IOWR(SONDE_IOC_MAGIC, 0x05, struct sonde_prefetch)
+#define SONDE_IOC_EXPORT	_IOWR(SONDE_IOC_MAGIC, 0x06, struct sonde_export)
+#define SONDE_IOC_REVOKE	_IOWR(SONDE_IOC_MAGIC, 0x07, struct sonde_revoke)
+#define SONDE_IOC_COPYV		_IOWR(SONDE_IOC_MAGIC, 0x08, struct sonde_copyv)
+#define SONDE_IOC_SLOTS		_IOWR(SONDE_IOC_MAGIC, 0x09, struct sonde_slots)
+#define SONDE_IOC_CHECK		_IOWR(SONDE_IOC_MAGIC, 0x0a, struct sonde_check)
 
 #endif /* _UAPI_LINUX_SONDE_H */

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RLIMIT_MEMLOCK, for memory and regions.
+ *
+ * Charged to the user, as io_uring and AF_XDP do it: an mm would forget the
+ * charge at exec(), and would have to outlive its process. The credentials are
+ * held because they hold the user.
+ */
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+
+#include "sonde.h"
+
+/**
+ * sonde_charge_locked() - charge pages to the caller's user
+ * @npages: how many
+ * @charged: out: for sonde_uncharge_locked(); NULL if the caller need not pay
+ *
+ * Return: 0 or -ENOBUFS.
+ */
+int sonde_charge_locked(unsigned long npages, const struct cred **charged)
+{
+	const unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	atomic_long_t *locked = &current_user()->locked_vm;
+
+	*charged = NULL;
+	if (capable(CAP_IPC_LOCK))
+		return 0;
+	if (atomic_long_add_return(npages, locked) > limit) {
+		atomic_long_sub(npages, locked);
+		return -ENOBUFS;
+	}
+	*charged = get_current_cred();
+	return 0;
+}
+
+/**
+ * sonde_uncharge_locked() - take the charge back, in whatever context
+ * @charged: of sonde_charge_locked()
+ * @npages: how many were charged
+ */
+void sonde_uncharge_locked(const struct cred *charged, unsigned long npages)
+{
+	if (!charged)
+		return;
+	atomic_long_sub(npages, &charged->user->locked_vm);
+	put_cred(charged);
+}

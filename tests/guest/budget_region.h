@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rows of the budget about regions: another process owns memory of several
+ * kinds and sleeps; we copy from it by sonde and by process_vm_readv(2) (CMA).
+ *
+ * What is told of a copy is what it takes beyond a local copy of as many bytes
+ * (rep movsb, as the kernel's copies to users are on this processor).
+ */
+#ifndef TESTS_GUEST_BUDGET_REGION_H
+#define TESTS_GUEST_BUDGET_REGION_H
+
+#include <linux/prctl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#define MIB		(1UL << 20)
+#define SMALL		4096UL
+#define PIECES		32
+
+/* What the owner's memory is like. */
+enum kind {
+	FRESH, SCATTERED, HUGE, KINDS
+};
+
+/* What the owner tells of itself, and what we have. */
+static struct peer {
+	pid_t pid;
+	char *addr[KINDS];
+	int fd[KINDS];
+	char *own[KINDS];	/* memory of ours of the same kinds */
+	int dev;
+	char *to;
+	char *hole;		/* 2 MiB where nothing is mapped */
+	struct sonde_copy copies[PIECES];
+} peer;
+
+/*
+ * Where a mapping needs one page table of its own, wherever the kernel has put
+ * the rest; between neighbours, so that it needs no others.
+ */
+static char *make_hole(void)
+{
+	char *p = mmap(NULL, 8 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("no memory");
+	p = (char *)(((uintptr_t)p + 4 * MIB - 1) & ~(2 * MIB - 1));
+	if (munmap(p, 2 * MIB))
+		die("munmap");
+	return p;
+}
+
+static char *map_memory(size_t len, int advice)
+{
+	char *p = mmap(NULL, len + 2 * MIB, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("no memory");
+	p = (char *)(((uintptr_t)p + 2 * MIB - 1) & ~(2 * MIB - 1));
+	madvise(p, len, advice);
+	return p;
+}
+
+/* Each second page that the kernel gives goes elsewhere. */
+static char *map_scattered_memory(void)
+{
+	char *p = map_memory(MIB, MADV_NOHUGEPAGE);
+	char *q = map_memory(MIB, MADV_NOHUGEPAGE);
+	size_t i;
+
+	for (i = 0; i < MIB; i += SMALL)
+		p[i] = q[i] = 1;
+	return p;
+}
+
+static void make_kinds(char **addr)
+{
+	addr[FRESH] = map_memory(MIB, MADV_NOHUGEPAGE);
+	memset(addr[FRESH], 1, MIB);
+	addr[HUGE] = map_memory(2 * MIB, MADV_HUGEPAGE);
+	memset(addr[HUGE], 1, 2 * MIB);
+	addr[SCATTERED] = map_scattered_memory();
+}
+
+static struct sonde_export do_export(int dev, const char *addr)
+{
+	struct sonde_export args = {
+		.size = sizeof(args), .addr = (uintptr_t)addr, .len = MIB,
+		.rights = SONDE_REGION_READ,
+	};
+
+	if (ioctl(dev, SONDE_IOC_EXPORT, &args))
+		die("SONDE_IOC_EXPORT");
+	return args;
+}
+
+/* A row that measured other memory than it says would be worth nothing. */
+static void check_kind(enum kind kind, uint64_t runs)
+{
+	static const uint64_t least[] = { 1, 200, 1 }, most[] = { 64, 256, 1 };
+
+	if (runs >= least[kind] && runs <= most[kind])
+		return;
+	fprintf(stderr, "budget: memory of kind %d has %llu runs\n", kind,
+		(unsigned long long)runs);
+	exit(1);
+}
+
+/*
+ * Not by sharing a table of descriptors, in which each look-up would have to
+ * count.
+ */
+static void hand_over(int sock, bool sends)
+{
+	char control[CMSG_SPACE(sizeof(peer.fd))] = "";
+	struct iovec iov = { peer.addr, sizeof(peer.addr) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	if (sends) {
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(peer.fd));
+		memcpy(CMSG_DATA(cmsg), peer.fd, sizeof(peer.fd));
+		if (sendmsg(sock, &msg, 0) != sizeof(peer.addr))
+			die("sendmsg");
+		return;
+	}
+	if (recvmsg(sock, &msg, 0) != sizeof(peer.addr))
+		die("recvmsg");
+	memcpy(peer.fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(peer.fd));
+}
+
+/* It goes when we do. */
+static void own_memory(int sock)
+{
+	int kind;
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	make_kinds(peer.addr);
+	for (kind = 0; kind < KINDS; kind++) {
+		struct sonde_export args = do_export(peer.dev, peer.addr[kind]);
+
+		check_kind(kind, args.runs);
+		peer.fd[kind] = args.fd;
+	}
+	hand_over(sock, true);
+	(void)!read(sock, &c, 1);	/* for ever */
+	_exit(0);
+}
+
+static void fill_pieces(void)
+{
+	struct sonde_slots slots = {
+		.size = sizeof(slots), .regions = (uintptr_t)&peer.fd[FRESH],
+		.nregions = 1,
+	};
+	int i;
+
+	if (ioctl(peer.dev, SONDE_IOC_SLOTS, &slots))
+		die("SONDE_IOC_SLOTS");
+	for (i = 0; i < PIECES; i++)
+		peer.copies[i] = (struct sonde_copy){
+			.flags = SONDE_COPY_SLOT, .offset = i * SMALL,
+			.addr = (uintptr_t)peer.to + i * SMALL, .len = SMALL,
+		};
+}
+
+static void make_peer(void)
+{
+	int sock[2];
+
+	peer.dev = open("/dev/sonde", O_RDWR | O_CLOEXEC);
+	if (peer.dev < 0)
+		die("/dev/sonde");
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sock))
+		die("socketpair");
+	peer.pid = fork();
+	if (peer.pid < 0)
+		die("fork");
+	if (!peer.pid)
+		own_memory(sock[1]);
+	hand_over(sock[0], false);
+	make_kinds(peer.own);
+	peer.to = map_memory(MIB + SMALL, MADV_NOHUGEPAGE) + 64;
+	memset(peer.to, 1, MIB);
+	peer.hole = make_hole();
+	fill_pieces();
+}
+
+static void end_peer(void)
+{
+	kill(peer.pid, SIGKILL);
+}
+
+/* ---- copies ------------------------------------------------------------- */
+
+static void copy_local(char *to, const char *from, size_t n)
+{
+	__asm__ volatile("rep movsb" : "+D" (to), "+S" (from), "+c" (n) :
+			 : "memory");
+}
+
+static int call_local_4k(const struct target *t)
+{
+	(void)t;
+	copy_local(peer.to, peer.own[FRESH], SMALL);
+	return 0;
+}
+
+static int call_local_pieces(const struct target *t)
+{
+	int i;
+
+	(void)t;
+	for (i = 0; i < PIECES; i++)
+		copy_local(peer.to + i * SMALL, peer.own[FRESH] + i * SMALL, SMALL);
+	return 0;
+}
+
+static int call_local_1m(const struct target *t)
+{
+	(void)t;
+	copy_local(peer.to, peer.own[FRESH], MIB);
+	return 0;
+}
+
+static int copy_region(enum kind kind, size_t n)
+{
+	return pread(peer.fd[kind], peer.to, n, 0) == (ssize_t)n ? 0 : -1;
+}
+
+static int copy_cma(enum kind kind, size_t n)
+{
+	struct iovec to = { peer.to, n }, from = { peer.addr[kind], n };
+
+	return process_vm_readv(peer.pid, &to, 1, &from, 1, 0) == (ssize_t)n ? 0 : -1;
+}
+
+static int call_copy_4k(const struct target *t)
+{
+	(void)t;
+	return copy_region(FRESH, SMALL);
+}
+
+static int call_copy_4k_cma(const struct target *t)
+{
+	(void)t;
+	return copy_cma(FRESH, SMALL);
+}
+
+static int call_copy_1m(const struct target *t)
+{
+	(void)t;
+	return copy_region(FRESH, MIB);
+}
+
+static int call_copy_1m_cma(const struct target *t)
+{
+	(void)t;
+	return copy_cma(FRESH, MIB);
+}
+
+static int call_copy_1m_scattered(const struct target *t)
+{
+	(void)t;
+	return copy_region(SCATTERED, MIB);
+}
+
+static int call_copy_1m_scattered_cma(const struct target *t)
+{
+	(void)t;
+	return copy_cma(SCATTERED, MIB);
+}
+
+static int call_copy_1m_thp(const struct target *t)
+{
+	(void)t;
+	return copy_region(HUGE, MIB);
+}
+
+static int call_copy_1m_thp_cma(const struct target *t)
+{
+	(void)t;
+	return copy_cma(HUGE, MIB);
+}
+
+static int call_copy_pieces(const struct target *t)
+{
+	struct sonde_copyv args = {
+		.size = sizeof(args), .copies = (uintptr_t)peer.copies,
+		.ncopies = PIECES,
+	};
+	int i;
+
+	(void)t;
+	if (ioctl(peer.dev, SONDE_IOC_COPYV, &args))
+		return -1;
+	for (i = 0; i < PIECES; i++)
+		if (peer.copies[i].result != SMALL)
+			return -1;
+	return 0;
+}
+
+static int call_copy_pieces_cma(const struct target *t)
+{
+	struct iovec to[PIECES], from[PIECES];
+	int i;
+
+	(void)t;
+	for (i = 0; i < PIECES; i++) {
+		to[i] = (struct iovec){ peer.to + i * SMALL, SMALL };
+		from[i] = (struct iovec){ peer.addr[FRESH] + i * SMALL, SMALL };
+	}
+	return process_vm_readv(peer.pid, to, PIECES, from, PIECES, 0) ==
+	       (ssize_t)(PIECES * SMALL) ? 0 : -1;
+}
+
+/* ---- handles ------------------------------------------------------------ */
+
+static int call_export_close(const struct target *t)
+{
+	(void)t;
+	return close(do_export(peer.dev, peer.own[FRESH]).fd);
+}
+
+static int call_export_close_thp(const struct target *t)
+{
+	(void)t;
+	return close(do_export(peer.dev, peer.own[HUGE]).fd);
+}
+
+static int call_map_touch_unmap(const struct target *t)
+{
+	volatile char *p = mmap(peer.hole, MIB, PROT_READ, MAP_SHARED,
+				peer.fd[FRESH], 0);
+	size_t i;
+
+	(void)t;
+	if (p != peer.hole)
+		return -1;
+	for (i = 0; i < MIB; i += SMALL)
+		(void)p[i];
+	return munmap((void *)p, MIB);
+}
+
+#endif
