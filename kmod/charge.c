@@ -15,6 +15,29 @@
 #include "sonde.h"
 
 /**
+ * sonde_count_below() - count more of something that is bounded
+ * @count: how many there are
+ * @n: how many more; with @limit at most LONG_MAX
+ * @limit: the most there may be
+ *
+ * The bound is not passed for a moment either: who asks for too much must not
+ * be the reason that others are refused.
+ *
+ * Return: whether they were counted.
+ */
+bool sonde_count_below(atomic_long_t *count, unsigned long n,
+		       unsigned long limit)
+{
+	long now = atomic_long_read(count);
+
+	do {
+		if (now + n > limit)
+			return false;
+	} while (!atomic_long_try_cmpxchg(count, &now, now + n));
+	return true;
+}
+
+/**
  * sonde_charge_locked() - charge pages to the caller's user
  * @npages: how many
  * @charged: out: for sonde_uncharge_locked(); NULL if the caller need not pay
@@ -24,15 +47,12 @@
 int sonde_charge_locked(unsigned long npages, const struct cred **charged)
 {
 	const unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	atomic_long_t *locked = &current_user()->locked_vm;
 
 	*charged = NULL;
 	if (capable(CAP_IPC_LOCK))
 		return 0;
-	if (atomic_long_add_return(npages, locked) > limit) {
-		atomic_long_sub(npages, locked);
+	if (!sonde_count_below(&current_user()->locked_vm, npages, limit))
 		return -ENOBUFS;
-	}
 	*charged = get_current_cred();
 	return 0;
 }

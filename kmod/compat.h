@@ -27,6 +27,9 @@
 #include <linux/fs.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#include <linux/pfn_t.h>
+#endif
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 
@@ -134,6 +137,33 @@ static inline int sonde_call_mmap(struct file *file, struct vm_area_struct *vma)
 #else
 #define SONDE_FOLL_UNSHARE	(FOLL_WRITE | FOLL_FORCE)
 #endif
+
+/* A page of its own, not part of a larger one. 5.16 has folios. */
+static inline void sonde_page_set_mapping(struct page *page,
+					  struct address_space *mapping,
+					  pgoff_t index)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
+	struct folio *folio = page_folio(page);
+
+	folio->mapping = mapping;
+	folio->index = index;
+#else
+	page->mapping = mapping;
+	page->index = index;
+#endif
+}
+
+/* In a fault, where @vmf->pmd is none or shows @pfn. 6.17 has no pfn_t. */
+static inline vm_fault_t sonde_insert_huge(struct vm_fault *vmf,
+					   unsigned long pfn, bool is_writable)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+	return vmf_insert_pfn_pmd(vmf, pfn, is_writable);
+#else
+	return vmf_insert_pfn_pmd(vmf, pfn_to_pfn_t(pfn), is_writable);
+#endif
+}
 
 /* 5.13 */
 static inline void sonde_unpin_range(struct page *page, unsigned long n,

@@ -137,7 +137,8 @@ static int check_copyv(const struct sonde_copyv *args)
  * @uarg: the caller's struct sonde_copyv
  * @usize: its size
  *
- * Return: 0, -EFAULT, -EINVAL, -E2BIG, -EINTR; or what sonde_copyv_async() says.
+ * Return: 0, -EFAULT, -EINVAL, -E2BIG, -EINTR; or what sonde_copyv_async()
+ * says.
  */
 int sonde_ioc_copyv(const struct sonde_file *sf, void __user *uarg,
 		    size_t usize)

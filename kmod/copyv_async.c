@@ -3,10 +3,11 @@
  * SONDE_COPYV_ASYNC: batches of copies that a kernel worker makes.
  *
  * All that a worker touches is pinned by the caller first: the caller's memory,
- * the array for its results and the status word. So a worker never takes a fault,
- * which user space could keep from ending (userfaultfd, FUSE), and closing the file
- * can wait for it. For the same reason it does not settle doubts about a region,
- * as that looks into the owner's page tables: such a copy is refused with EAGAIN.
+ * the array for its results and the status word. So a worker never takes a
+ * fault, which user space could keep from ending (userfaultfd, FUSE), and
+ * closing the file can wait for it. For the same reason it does not settle
+ * doubts about a region, as that looks into the owner's page tables: such a
+ * copy is refused with EAGAIN.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>

@@ -4,8 +4,9 @@
  *
  * The memory is the file's private data and lives as long as the file, which
  * descriptors, mappings and the module's own users keep. Its pages are ordinary
- * pages of the kernel, mapped as such, so that get_user_pages() and with it DMA,
- * verbs, futexes and vmsplice() work on them. They are never moved or swapped.
+ * pages of the kernel, mapped as such, so that get_user_pages() and with it
+ * DMA, verbs, futexes and vmsplice() work on them. They are never moved or
+ * swapped.
  */
 #include <linux/anon_inodes.h>
 #include <linux/build_bug.h>
@@ -35,10 +36,32 @@ static_assert(sizeof(struct sonde_alloc) >= SONDE_ALLOC_SIZE_VER0);
 
 /* ---- the object --------------------------------------------------------- */
 
+/*
+ * Shared futexes know a page by the inode of its mapping and its index there.
+ * The inode is that of all anonymous files, so the index is one that no other
+ * page has: its frame. Nothing else asks for either, as these pages are on no
+ * list of the kernel's. Such a page must not be freed before this is taken
+ * back.
+ */
+static void name_pages(struct sonde_memory *memory,
+		       struct address_space *mapping)
+{
+	unsigned long i;
+
+	for (i = 0; i < memory->npages; i++) {
+		if (memory->pages[i])
+			sonde_page_set_mapping(memory->pages[i], mapping,
+					       page_to_pfn(memory->pages[i]));
+		cond_resched();
+	}
+}
+
 static void free_memory(struct sonde_memory *memory)
 {
-	if (memory->pages)
+	if (memory->pages) {
+		name_pages(memory, NULL);
 		sonde_pages_free(memory->pages, memory->npages);
+	}
 	sonde_uncharge_locked(memory->charged, memory->npages);
 	mutex_destroy(&memory->lock);
 	kvfree(memory->pages);
@@ -46,7 +69,8 @@ static void free_memory(struct sonde_memory *memory)
 }
 
 /* With room for its pages, and charged for them, but without any. */
-static int new_memory(struct sonde_memory **out, unsigned long npages, u32 flags)
+static int new_memory(struct sonde_memory **out, unsigned long npages,
+		      u32 flags)
 {
 	struct sonde_memory *memory;
 	int ret;
@@ -87,8 +111,8 @@ static void measure_runs(struct sonde_memory *memory)
 /* ---- the file ----------------------------------------------------------- */
 
 /*
- * Pages are there from mmap() on; only after madvise(MADV_DONTNEED) and the like
- * is one asked for again, and it is the same one.
+ * Pages are there from mmap() on; only after madvise(MADV_DONTNEED) and the
+ * like is one asked for again, and it is the same one.
  */
 static vm_fault_t sonde_memory_fault(struct vm_fault *vmf)
 {
@@ -129,13 +153,19 @@ static int map_pages(struct vm_area_struct *vma,
 	return 0;
 }
 
-/*
+/**
+ * sonde_memory_map() - map memory, from the page that the mapping's offset says
+ * @file: of the memory; whatever file the mapping is of must hold it
+ * @vma: where
+ *
  * Shared only: a private mapping would replace a page that is written to by one
  * of any colour. Not for a child of fork(), which was not given the memory and
- * would write to the parent's; it can map the descriptor. Not to be enlarged, as
- * there is nothing behind the end.
+ * would write to the parent's; it can map the descriptor. Not to be enlarged,
+ * as there is nothing behind the end.
+ *
+ * Return: 0, -EACCES, -EINVAL, -ENXIO, -ENOMEM or -EINTR.
  */
-static int sonde_memory_mmap(struct file *file, struct vm_area_struct *vma)
+int sonde_memory_map(struct file *file, struct vm_area_struct *vma)
 {
 	struct sonde_memory *memory = file->private_data;
 	const unsigned long n = vma_pages(vma);
@@ -171,7 +201,7 @@ static void sonde_memory_show_fdinfo(struct seq_file *m, struct file *file)
 
 static const struct file_operations sonde_memory_fops = {
 	.owner = THIS_MODULE,
-	.mmap = sonde_memory_mmap,
+	.mmap = sonde_memory_map,
 	.release = sonde_memory_release,
 	.show_fdinfo = sonde_memory_show_fdinfo,
 };
@@ -273,7 +303,11 @@ static int make_file(struct sonde_memory *memory, struct file **file)
 {
 	*file = anon_inode_getfile("[sonde-memory]", &sonde_memory_fops, memory,
 				   O_RDWR);
-	return PTR_ERR_OR_ZERO(*file);
+	if (IS_ERR(*file))
+		return PTR_ERR(*file);
+	if (!(memory->flags & SONDE_ALLOC_PRIVATE))
+		name_pages(memory, (*file)->f_mapping);
+	return 0;
 }
 
 /* Makes the file known to the caller, at last: nothing may fail after that. */

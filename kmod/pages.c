@@ -61,14 +61,6 @@ static const struct kernel_param_ops held_ops = {
 module_param_cb(memory_held, &held_ops, NULL, 0444);
 MODULE_PARM_DESC(memory_held, "Pages in all memory and pools now (read only)");
 
-static bool count_pages(unsigned long n)
-{
-	if (atomic_long_add_return(n, &pages_held) <= sonde_memory_pages)
-		return true;
-	atomic_long_sub(n, &pages_held);
-	return false;
-}
-
 /*
  * A large block is worth little trouble, and for a single page nobody is to be
  * killed: the caller can be told that there is none.
@@ -94,7 +86,7 @@ int sonde_block_alloc(int node, unsigned int order, struct page **block)
 	const unsigned long n = 1UL << order;
 	struct page *page;
 
-	if (!count_pages(n))
+	if (!sonde_count_below(&pages_held, n, sonde_memory_pages))
 		return -EDQUOT;
 	page = alloc_pages_node(node, block_gfp(node, order), order);
 	if (!page) {

@@ -4,7 +4,8 @@
  * contiguous memory that they are: who copies walks runs, not pages.
  *
  * The array of pages is not kept: runs tell which pages they are of, as struct
- * pages follow each other where page frames do (x86-64 has a virtual memory map).
+ * pages follow each other where page frames do (x86-64 has a virtual memory
+ * map).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -138,10 +139,8 @@ static int charge(struct sonde_pinned *p)
 {
 	int ret;
 
-	if (atomic_long_add_return(p->npages, &pages_pinned) > region_pages) {
-		atomic_long_sub(p->npages, &pages_pinned);
+	if (!sonde_count_below(&pages_pinned, p->npages, region_pages))
 		return -EDQUOT;
-	}
 	ret = sonde_charge_locked(p->npages, &p->charged);
 	if (ret)
 		atomic_long_sub(p->npages, &pages_pinned);

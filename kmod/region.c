@@ -94,7 +94,8 @@ static bool sonde_region_invalidate(struct mmu_interval_notifier *notifier,
 	else
 		doubt(r, range->start, range->end);
 	spin_unlock(&r->lock);
-	wake_up_poll(&r->wait, EPOLLERR | EPOLLHUP);
+	/* Who waits is to ask: what is in doubt may turn out to be well. */
+	wake_up(&r->wait);
 	return true;
 }
 
@@ -116,9 +117,9 @@ static struct page *pinned_page(const struct sonde_region *r,
 
 /*
  * Under the mmap_lock. Nothing is pinned or written: what is there now is got,
- * through whatever protection, and given back. What is swapped out or on its way
- * to another frame is waited for, but holes of anonymous memory are not filled
- * (FOLL_DUMP). Returns whether it is the same.
+ * through whatever protection, and given back. What is swapped out or on its
+ * way to another frame is waited for, but holes of anonymous memory are not
+ * filled (FOLL_DUMP). Returns whether it is the same.
  */
 static bool compare_chunk(const struct sonde_region *r, struct mm_struct *mm,
 			  unsigned long addr, unsigned long n)
@@ -307,6 +308,7 @@ const struct file_operations sonde_region_fops = {
 	.llseek = sonde_region_llseek,
 	.poll = sonde_region_poll,
 	.mmap = sonde_region_mmap,
+	.get_unmapped_area = sonde_region_get_unmapped_area,
 	.release = sonde_region_release,
 	.show_fdinfo = sonde_region_show_fdinfo,
 };
@@ -358,15 +360,41 @@ static bool is_fit_to_write(const struct vm_area_struct *vma)
 }
 
 /*
- * Whether a mapping of the file instead of the region shows the same pages and
- * never ends in SIGBUS: memory of SONDE_IOC_ALLOC, and what cannot shrink.
+ * Whether mappings of the region may be mappings of the tmpfs file behind it:
+ * that never ends in SIGBUS if the file cannot shrink. Who may write such a
+ * mapping reaches all of the file (remap_file_pages()), so then all of it must
+ * be in the region, and it must not grow.
  */
-static bool is_lasting(struct file *file)
+static bool is_sealed(const struct survey *s, const struct file *file,
+		      unsigned long npages)
 {
-	if (sonde_is_memory(file))
+	struct inode *inode = file_inode(file);
+	unsigned int seals;
+
+	if (!is_on(file, TMPFS_MAGIC))
+		return false;
+	/* Before the size, which is what it is only when sealed. */
+	seals = smp_load_acquire(&SHMEM_I(inode)->seals);
+	if (!(seals & F_SEAL_SHRINK))
+		return false;
+	if (!(s->rights & SONDE_REGION_WRITE))
 		return true;
-	return is_on(file, TMPFS_MAGIC) &&
-	       READ_ONCE(SHMEM_I(file_inode(file))->seals) & F_SEAL_SHRINK;
+	return seals & F_SEAL_GROW && !s->pgoff &&
+	       i_size_read(inode) == (loff_t)npages << PAGE_SHIFT;
+}
+
+/* Under the mmap_lock. The file that @vma, which holds the region, is of. */
+static void survey_backing(struct survey *s, const struct vm_area_struct *vma,
+			   unsigned long addr, unsigned long end)
+{
+	struct file *file = vma->vm_file;
+	const unsigned long npages = (end - addr) >> PAGE_SHIFT;
+
+	if (!file || !(vma->vm_flags & VM_MAYSHARE))
+		return;
+	s->pgoff = vma->vm_pgoff + ((addr - vma->vm_start) >> PAGE_SHIFT);
+	if (sonde_is_memory(file) || is_sealed(s, file, npages))
+		s->backing = get_file(file);
 }
 
 static int survey_vma(struct survey *s, const struct vm_area_struct *vma)
@@ -391,13 +419,8 @@ static int survey_range(struct survey *s, unsigned long addr, unsigned long end)
 	unsigned long at = addr;
 	int ret;
 
-	if (vma && vma->vm_start <= addr && vma->vm_end >= end &&
-	    vma->vm_flags & VM_MAYSHARE && vma->vm_file &&
-	    is_lasting(vma->vm_file)) {
-		s->backing = get_file(vma->vm_file);
-		s->pgoff = vma->vm_pgoff +
-			   ((addr - vma->vm_start) >> PAGE_SHIFT);
-	}
+	if (vma && vma->vm_start <= addr && vma->vm_end >= end)
+		survey_backing(s, vma, addr, end);
 	while (at < end) {
 		if (!vma || vma->vm_start > at)
 			return -EFAULT;
@@ -455,6 +478,9 @@ static int begin_region(struct sonde_region **out, struct sonde_states *states,
 	ret = mmu_interval_notifier_insert(&r->notifier, current->mm,
 					   args->addr, args->len,
 					   &notifier_ops);
+	/* The first of a process is given up for any signal: begin again. */
+	if (ret == -EINTR && !fatal_signal_pending(current))
+		ret = -ERESTARTNOINTR;
 	if (ret)
 		goto put_state;
 	*out = r;

@@ -11,7 +11,7 @@
 
 #include "sonde.h"
 
-/* Bytes that are copied between two looks at signals and at the region's state. */
+/* Bytes that are copied between two looks at signals and the region's state. */
 #define SONDE_STEP	(1UL << 20)
 
 /* pin.c */
@@ -91,9 +91,9 @@ void sonde_state_put(struct sonde_states *states, u32 number);
  * @notifier: tells of what happens to the owner's memory; holds the owner's mm
  * @wait: poll()
  *
- * All but what @lock protects and @is_dirty is constant from when its descriptor
- * is installed. What the copy path reads comes first, and nothing that is
- * written while all is well shares its cache lines.
+ * All but what @lock protects and @is_dirty is constant from when its
+ * descriptor is installed. What the copy path reads comes first, and nothing
+ * that is written while all is well shares its cache lines.
  */
 struct sonde_region {
 	int state;
@@ -147,5 +147,10 @@ ssize_t sonde_region_write_iter(struct kiocb *iocb, struct iov_iter *from);
 
 /* region_map.c */
 int sonde_region_mmap(struct file *file, struct vm_area_struct *vma);
+unsigned long sonde_region_get_unmapped_area(struct file *file,
+					     unsigned long addr,
+					     unsigned long len,
+					     unsigned long pgoff,
+					     unsigned long flags);
 
 #endif

@@ -3,14 +3,14 @@
  * Copies between a region and the caller's memory.
  *
  * The path takes no lock and counts no page: a look at the state of the region,
- * and a copy for each run of contiguous memory. Signals and the state are looked
- * at again every SONDE_STEP bytes.
+ * and a copy for each run of contiguous memory. Signals and the state are
+ * looked at again every SONDE_STEP bytes.
  *
  * Copies are raw, after one access_ok() for the whole of the caller's range:
  * copy_to_user() would do that again for each run, and ask whether the kernel's
- * side may be shown to users (CONFIG_HARDENED_USERCOPY), 170 instructions a run.
- * Here that is known: it is pages of a user's mapping, pinned, and a run ends
- * where they end. And it would take runs of several pages for an overflow.
+ * side may be shown to users (CONFIG_HARDENED_USERCOPY), 170 instructions a
+ * run. Here that is known: it is pages of a user's mapping, pinned, and a run
+ * ends where they end. And it would take runs of several pages for an overflow.
  */
 #include <linux/fs.h>
 #include <linux/instrumented.h>
@@ -161,7 +161,8 @@ ssize_t sonde_region_read(struct file *file, char __user *buf, size_t len,
  * @len: bytes
  * @pos: in the region; moves on
  *
- * Return: bytes, short at the end; -ENOSPC behind it; or as sonde_region_copy().
+ * Return: bytes, short at the end; -ENOSPC behind it; or what
+ * sonde_region_copy() says.
  */
 ssize_t sonde_region_write(struct file *file, const char __user *buf,
 			   size_t len, loff_t *pos)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SONDE_IOC_SLOTS: regions registered on an open file, so that a batch of copies
- * finds them without looking up descriptors and without counting users.
+ * SONDE_IOC_SLOTS: regions registered on an open file, so that a batch of
+ * copies finds them without looking up descriptors and without counting users.
  *
- * Who copies is inside an SRCU read side of this open file, for the whole batch:
- * that writes to a counter of its CPU only. A file that is taken out of its slot
- * is let go of when all who may have seen it are done; nobody waits for that, as
- * a copy may wait for as long as user space likes to serve a fault.
+ * Who copies is inside an SRCU read side of this open file, for the whole
+ * batch: that writes to a counter of its CPU only. A file that is taken out of
+ * its slot is let go of when all who may have seen it are done; nobody waits
+ * for that, as a copy may wait for as long as user space likes to serve a
+ * fault.
  */
 #include <linux/build_bug.h>
 #include <linux/file.h>

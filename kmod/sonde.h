@@ -6,6 +6,7 @@
 #ifndef SONDE_KMOD_SONDE_H
 #define SONDE_KMOD_SONDE_H
 
+#include <linux/atomic.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
@@ -23,6 +24,7 @@ struct sonde_pool;
 struct sonde_queue;
 struct sonde_states;
 struct sonde_wishes;
+struct vm_area_struct;
 
 /**
  * struct sonde_node - one of the two devices
@@ -156,6 +158,8 @@ void sonde_pages_free(struct page **pages, unsigned long n);
 int sonde_pages_alloc(struct sonde_request *rq);
 
 /* charge.c */
+bool sonde_count_below(atomic_long_t *count, unsigned long n,
+		       unsigned long limit);
 int sonde_charge_locked(unsigned long npages, const struct cred **charged);
 void sonde_uncharge_locked(const struct cred *charged, unsigned long npages);
 
@@ -231,6 +235,7 @@ struct sonde_memory {
 };
 
 bool sonde_is_memory(const struct file *file);
+int sonde_memory_map(struct file *file, struct vm_area_struct *vma);
 struct sonde_memory *sonde_memory_get(int fd, struct file **file);
 int sonde_ioc_alloc(const struct sonde_file *sf, void __user *uarg,
 		    size_t usize);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * State words of an open file: a word for each region that was exported through
- * it, in pages that user space maps to read. While all is well with a region its
- * word holds the generation of its export.
+ * it, in pages that user space maps to read. While all is well with a region
+ * its word holds the generation of its export.
  *
  * Pages come when they are needed, and stay until the open file and its regions
  * are gone. Words are used again, generations never are.

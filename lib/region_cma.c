@@ -132,7 +132,8 @@ static ssize_t copy_piece(const struct sonde_region_copy *copy, size_t done)
 {
 	const struct cma_region *cma = to_cma(copy->region);
 	const size_t len = copy->len - done < MOST ? copy->len - done : MOST;
-	struct iovec local[2] = { { (char *)copy->addr + done, len } };
+	/* A null pointer is an address like any other here: EFAULT. */
+	struct iovec local[2] = { { (void *)((uintptr_t)copy->addr + done), len } };
 	struct iovec remote[2] = { { to_remote(cma->begin + copy->offset + done), len } };
 
 	if (copy->flags & SONDE_COPY_WRITE)

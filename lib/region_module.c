@@ -161,23 +161,6 @@ static void module_copy(struct sonde_transfer *t, struct sonde_region_copy *copi
 		free(batch);
 }
 
-static int module_map(struct sonde_region *region, uint64_t offset, size_t len, void **addr)
-{
-	const size_t in_page = offset % (uint64_t)sysconf(_SC_PAGESIZE);
-	int prot = PROT_READ | (region->rights & SONDE_REGION_WRITE ? PROT_WRITE : 0);
-	char *p;
-
-	if (to_module(region)->first)
-		return -EOPNOTSUPP;
-	p = mmap(NULL, len + in_page, prot, MAP_SHARED, region->fd, (off_t)(offset - in_page));
-	if (p == MAP_FAILED) {
-		note(region, -errno);
-		return -errno;
-	}
-	*addr = p + in_page;
-	return 0;
-}
-
 static int module_state(struct sonde_region *region)
 {
 	struct sonde_check args;
@@ -185,6 +168,32 @@ static int module_state(struct sonde_region *region)
 
 	if (!err)
 		err = -(int)args.error;
+	note(region, err);
+	return err;
+}
+
+/*
+ * A region that something happened to cannot be mapped before somebody looked at
+ * what it was; again and again, while it goes on happening.
+ */
+static int module_map(struct sonde_region *region, uint64_t offset, size_t len, void **addr)
+{
+	const size_t in_page = offset % (uint64_t)sysconf(_SC_PAGESIZE);
+	int prot = PROT_READ | (region->rights & SONDE_REGION_WRITE ? PROT_WRITE : 0);
+	int err = 0;
+	char *p;
+
+	if (to_module(region)->first)
+		return -EOPNOTSUPP;
+	do {
+		p = mmap(NULL, len + in_page, prot, MAP_SHARED, region->fd,
+			 (off_t)(offset - in_page));
+		if (p != MAP_FAILED) {
+			*addr = p + in_page;
+			return 0;
+		}
+		err = -errno;
+	} while (err == -EAGAIN && !(err = module_state(region)));
 	note(region, err);
 	return err;
 }

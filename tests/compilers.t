@@ -40,6 +40,8 @@ run_units() {
 		*:*/meter_user) cases=quick ;;
 		threads:*/groups) cases= ;;
 		threads:*|slow:*/samples|slow:*/groups|slow:*/share) continue ;;
+		# Its children end early, with what they had of the parent's.
+		slow:*/region) continue ;;
 		# Its search counts mappings, and one test dies on purpose.
 		slow:*/colour) cases=module ;;
 		*:*/probe_cache|*:*/share) cases=quick ;;

@@ -102,6 +102,8 @@ static const struct row rows[] = {
 	{ "copy-1m", call_copy_1m, .minus = call_local_1m, .is_long = true },
 	{ "copy-1m-cma", call_copy_1m_cma, .minus = call_local_1m,
 	  .is_long = true },
+	{ "copy-1m-20-runs", call_copy_1m_20_runs, .minus = call_local_1m,
+	  .is_long = true },
 	{ "copy-1m-scattered", call_copy_1m_scattered,
 	  .minus = call_local_1m, .is_long = true },
 	{ "copy-1m-scattered-cma", call_copy_1m_scattered_cma,
@@ -113,6 +115,13 @@ static const struct row rows[] = {
 	{ "export-close-1m", call_export_close, .is_long = true },
 	{ "export-close-1m-thp", call_export_close_thp, .is_long = true },
 	{ "map-touch-unmap-1m", call_map_touch_unmap, .is_long = true },
+	{ "map-touch-unmap-page", call_map_touch_unmap,
+	  .minus = call_map_touch_unmap_half, .pieces = MIB / 2 / SMALL,
+	  .is_long = true },
+	{ "map-touch-unmap-page-scattered", call_map_touch_unmap_scattered,
+	  .minus = call_map_touch_unmap_scattered_half,
+	  .pieces = MIB / 2 / SMALL, .is_long = true },
+	{ "map-touch-unmap-2m-thp", call_map_touch_unmap_thp, .is_long = true },
 };
 
 static int64_t now_ns(void)

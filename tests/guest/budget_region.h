@@ -21,7 +21,7 @@
 
 /* What the owner's memory is like. */
 enum kind {
-	FRESH, SCATTERED, HUGE, KINDS
+	FRESH, PIECES_OF_13, SCATTERED, HUGE, KINDS
 };
 
 /* What the owner tells of itself, and what we have. */
@@ -64,15 +64,18 @@ static char *map_memory(size_t len, int advice)
 	return p;
 }
 
-/* Each second page that the kernel gives goes elsewhere. */
-static char *map_scattered_memory(void)
+/* Of the pages that the kernel gives each one after @run goes elsewhere. */
+static char *map_broken_memory(size_t run)
 {
 	char *p = map_memory(MIB, MADV_NOHUGEPAGE);
 	char *q = map_memory(MIB, MADV_NOHUGEPAGE);
 	size_t i;
 
-	for (i = 0; i < MIB; i += SMALL)
-		p[i] = q[i] = 1;
+	for (i = 0; i < MIB / SMALL; i++) {
+		p[i * SMALL] = 1;
+		if (i % run == run - 1)
+			q[i * SMALL] = 1;
+	}
 	return p;
 }
 
@@ -82,13 +85,14 @@ static void make_kinds(char **addr)
 	memset(addr[FRESH], 1, MIB);
 	addr[HUGE] = map_memory(2 * MIB, MADV_HUGEPAGE);
 	memset(addr[HUGE], 1, 2 * MIB);
-	addr[SCATTERED] = map_scattered_memory();
+	addr[PIECES_OF_13] = map_broken_memory(13);
+	addr[SCATTERED] = map_broken_memory(1);
 }
 
-static struct sonde_export do_export(int dev, const char *addr)
+static struct sonde_export do_export(int dev, const char *addr, size_t len)
 {
 	struct sonde_export args = {
-		.size = sizeof(args), .addr = (uintptr_t)addr, .len = MIB,
+		.size = sizeof(args), .addr = (uintptr_t)addr, .len = len,
 		.rights = SONDE_REGION_READ,
 	};
 
@@ -100,9 +104,14 @@ static struct sonde_export do_export(int dev, const char *addr)
 /* A row that measured other memory than it says would be worth nothing. */
 static void check_kind(enum kind kind, uint64_t runs)
 {
-	static const uint64_t least[] = { 1, 200, 1 }, most[] = { 64, 256, 1 };
+	static const struct {
+		uint64_t least, most;
+	} of[] = {
+		[FRESH] = { 1, 10 }, [PIECES_OF_13] = { 20, 24 },
+		[SCATTERED] = { 250, 256 }, [HUGE] = { 1, 1 },
+	};
 
-	if (runs >= least[kind] && runs <= most[kind])
+	if (runs >= of[kind].least && runs <= of[kind].most)
 		return;
 	fprintf(stderr, "budget: memory of kind %d has %llu runs\n", kind,
 		(unsigned long long)runs);
@@ -146,7 +155,8 @@ static void own_memory(int sock)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	make_kinds(peer.addr);
 	for (kind = 0; kind < KINDS; kind++) {
-		struct sonde_export args = do_export(peer.dev, peer.addr[kind]);
+		struct sonde_export args = do_export(peer.dev, peer.addr[kind],
+						      kind == HUGE ? 2 * MIB : MIB);
 
 		check_kind(kind, args.runs);
 		peer.fd[kind] = args.fd;
@@ -268,6 +278,13 @@ static int call_copy_1m_cma(const struct target *t)
 	return copy_cma(FRESH, MIB);
 }
 
+/* As memory is where others have been before, and as a fresh guest gave it. */
+static int call_copy_1m_20_runs(const struct target *t)
+{
+	(void)t;
+	return copy_region(PIECES_OF_13, MIB);
+}
+
 static int call_copy_1m_scattered(const struct target *t)
 {
 	(void)t;
@@ -328,27 +345,56 @@ static int call_copy_pieces_cma(const struct target *t)
 static int call_export_close(const struct target *t)
 {
 	(void)t;
-	return close(do_export(peer.dev, peer.own[FRESH]).fd);
+	return close(do_export(peer.dev, peer.own[FRESH], MIB).fd);
 }
 
 static int call_export_close_thp(const struct target *t)
 {
 	(void)t;
-	return close(do_export(peer.dev, peer.own[HUGE]).fd);
+	return close(do_export(peer.dev, peer.own[HUGE], MIB).fd);
+}
+
+static int map_touch_unmap(enum kind kind, size_t len)
+{
+	volatile char *p = mmap(peer.hole, len, PROT_READ, MAP_SHARED | MAP_FIXED,
+				peer.fd[kind], 0);
+	size_t i;
+
+	if (p != peer.hole)
+		return -1;
+	for (i = 0; i < len; i += SMALL)
+		(void)p[i];
+	return munmap((void *)p, len);
 }
 
 static int call_map_touch_unmap(const struct target *t)
 {
-	volatile char *p = mmap(peer.hole, MIB, PROT_READ, MAP_SHARED,
-				peer.fd[FRESH], 0);
-	size_t i;
-
 	(void)t;
-	if (p != peer.hole)
-		return -1;
-	for (i = 0; i < MIB; i += SMALL)
-		(void)p[i];
-	return munmap((void *)p, MIB);
+	return map_touch_unmap(FRESH, MIB);
+}
+
+static int call_map_touch_unmap_half(const struct target *t)
+{
+	(void)t;
+	return map_touch_unmap(FRESH, MIB / 2);
+}
+
+static int call_map_touch_unmap_scattered(const struct target *t)
+{
+	(void)t;
+	return map_touch_unmap(SCATTERED, MIB);
+}
+
+static int call_map_touch_unmap_scattered_half(const struct target *t)
+{
+	(void)t;
+	return map_touch_unmap(SCATTERED, MIB / 2);
+}
+
+static int call_map_touch_unmap_thp(const struct target *t)
+{
+	(void)t;
+	return map_touch_unmap(HUGE, 2 * MIB);
 }
 
 #endif

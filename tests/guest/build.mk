@@ -7,7 +7,8 @@ GUEST_KERNELS := 5.10 6.1 6.12 7.2 7.3
 GUEST_T := tests/guest/guest
 
 TEST_PROGRAMS += $(GUEST_BIN)
-TESTS += $(GUEST_T)-6.1.t tests/guest/prefetch.t tests/guest/prefetch-smt.t tests/guest/budget.t tests/guest/bed.t
+TESTS += $(GUEST_T)-6.1.t tests/guest/prefetch.t tests/guest/prefetch-smt.t
+TESTS += tests/guest/region-nodes.t tests/guest/budget.t tests/guest/bed.t
 
 $(GUEST_BIN): $(O)/%: $(O)/%.o $(O)/libsonde.a
 	$(say) LD $@

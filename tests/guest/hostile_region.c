@@ -4,11 +4,12 @@
  * another thread of each does whatever an owner may do with half of the memory,
  * and processes are killed at any moment.
  *
- * Arguments are drawn from parts whose effect is known, so each call has a set of
- * results that it may have: one, where only memory is concerned that nobody
+ * Arguments are drawn from parts whose effect is known, so each call has a set
+ * of results that it may have: one, where only memory is concerned that nobody
  * touches. What is read from such memory must be what is there.
  *
- * hostile_region [--seconds N] [--seed N]; SONDE_HOSTILE_SECONDS is another way.
+ * hostile_region [--seconds N] [--seed N]; SONDE_HOSTILE_SECONDS is another
+ * way.
  */
 #include <getopt.h>
 #include <pthread.h>

@@ -266,27 +266,61 @@ static int futex(uint32_t *word, int op, uint32_t value)
 	return syscall(SYS_futex, word, op, value, NULL, NULL, 0);
 }
 
-/* A shared futex is known by its page. */
-static void futexes_in_it_work_between_processes(void)
+static uint32_t *word_in(int fd)
 {
-	int fd = new_memory(PAGES, 0);
-	uint32_t *word = (void *)(map_memory(fd, PAGES) + 8 * SMALL_PAGE);
+	return (void *)(map_memory(fd, PAGES) + 8 * SMALL_PAGE);
+}
+
+/* A child that has a mapping of its own and waits there, and was seen to. */
+static pid_t wait_in_child(int fd, uint32_t *word)
+{
+	int woken;
 	pid_t pid;
 
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		word = (void *)(map_memory(fd, PAGES) + 8 * SMALL_PAGE);
+		word = word_in(fd);
 		while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
-			futex(word, FUTEX_WAIT, 0);
+			check(!futex(word, FUTEX_WAIT, 0) || errno == EAGAIN);
 		_exit(0);
 	}
-	/* Woken, not only told: wait until it waits. */
-	while (!futex(word, FUTEX_WAKE, 1))
+	do {
+		woken = futex(word, FUTEX_WAKE, 1);
+		check_msg(woken >= 0, "FUTEX_WAKE: %s", strerror(errno));
 		sched_yield();
+	} while (!woken);
+	return pid;
+}
+
+static void end_wait(pid_t pid, uint32_t *word)
+{
 	__atomic_store_n(word, 1, __ATOMIC_RELEASE);
-	futex(word, FUTEX_WAKE, INT_MAX);
+	check(futex(word, FUTEX_WAKE, INT_MAX) >= 0);
 	join_child(pid);
+}
+
+/* A shared futex is known by the mapping of its page, and its index there. */
+static void futexes_in_it_work_between_processes(void)
+{
+	int fd = new_memory(PAGES, 0);
+	uint32_t *word = word_in(fd);
+
+	end_wait(wait_in_child(fd, word), word);
+}
+
+static void futexes_of_other_memory_are_others(void)
+{
+	int fd = new_memory(PAGES, 0), other = new_memory(PAGES, 0), i;
+	uint32_t *word = word_in(fd), *there = word_in(other);
+	pid_t pid = wait_in_child(fd, word);
+
+	for (i = 0; i < 100; i++) {
+		check_int(futex(there, FUTEX_WAKE, INT_MAX), 0);
+		check_int(futex(word + 1, FUTEX_WAKE, INT_MAX), 0);
+		sched_yield();
+	}
+	end_wait(pid, word);
 }
 
 static void it_can_be_written_from_without_a_copy(void)
@@ -639,6 +673,7 @@ static const struct tap_test tests[] = {
 	TAP_TEST(pages_in_a_pipe_outlive_the_memory),
 	TAP_TEST(other_processes_can_copy_from_and_to_it),
 	TAP_TEST(futexes_in_it_work_between_processes),
+	TAP_TEST(futexes_of_other_memory_are_others),
 	TAP_TEST(it_can_be_written_from_without_a_copy),
 	TAP_TEST(a_child_has_the_descriptor_but_not_the_mapping),
 	TAP_TEST(a_stranger_who_is_handed_the_memory_can_use_it),

@@ -6,10 +6,13 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 
 #include "region.h"
@@ -504,6 +507,86 @@ static void exporting_too_much_for_a_cgroup(void)
 	_exit(0);
 }
 
+/* Asks for too much until it is killed, and is refused. */
+static pid_t ask_for_too_much(void)
+{
+	size_t len = 64UL << 30;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		char *p = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS |
+			       MAP_NORESERVE, -1, 0);
+		int dev = open_node(MAIN_NODE);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		check(p != MAP_FAILED);
+		for (;;)
+			check_int(try_export(dev, p, len, SONDE_REGION_READ),
+				  -EDQUOT);
+	}
+	return pid;
+}
+
+static void who_asks_for_too_much_is_in_nobodys_way(void)
+{
+	int dev = open_node(MAIN_NODE), status;
+	char *p = map_small(SMALL_PAGE);
+	pid_t pid = ask_for_too_much();
+	time_t deadline = time(NULL) + 5;
+
+	while (time(NULL) < deadline)
+		close(export_region(dev, p, SMALL_PAGE, SONDE_REGION_READ));
+	check_int(waitpid(pid, &status, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	check_int(waitpid(pid, &status, 0), pid);
+}
+
+static volatile sig_atomic_t alarms;
+
+static void count_alarm(int sig)
+{
+	(void)sig;
+	alarms++;
+}
+
+/* A process's first export, which must look at all of its many mappings. */
+static void export_first(useconds_t us)
+{
+	const size_t n = 6000;
+	struct sigaction act = { .sa_handler = count_alarm };
+	struct itimerval timer = { .it_value.tv_usec = us };
+	char *p = map_small(n * SMALL_PAGE);
+	int dev = open_node(MAIN_NODE);
+	size_t i;
+
+	for (i = 0; i < n; i += 2)
+		check_int(mprotect(p + i * SMALL_PAGE, SMALL_PAGE, PROT_READ), 0);
+	sigaction(SIGALRM, &act, NULL);
+	check_int(setitimer(ITIMER_REAL, &timer, NULL), 0);
+	close(export_region(dev, p + SMALL_PAGE, SMALL_PAGE, READ_WRITE));
+	while (!alarms)
+		sched_yield();
+}
+
+static void a_signal_does_not_end_an_export(void)
+{
+	time_t deadline = time(NULL) + 20;
+	useconds_t us;
+	pid_t pid;
+
+	for (us = 100; us < 10000 && time(NULL) < deadline; us = us * 4 / 3) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			export_first(us);
+			_exit(0);
+		}
+		join_child(pid);
+	}
+}
+
 static void a_cgroup_pays_and_is_held_to_its_limit(void)
 {
 	const unsigned long before = await_none_pinned();
@@ -683,6 +766,8 @@ static const struct tap_test tests[] = {
 	TAP_TEST(reserved_fields_must_be_zero),
 	TAP_TEST(nobody_pins_more_than_memlock),
 	TAP_TEST(all_regions_together_are_bounded),
+	TAP_TEST(who_asks_for_too_much_is_in_nobodys_way),
+	TAP_TEST(a_signal_does_not_end_an_export),
 	TAP_TEST(a_cgroup_pays_and_is_held_to_its_limit),
 	TAP_TEST(another_user_gets_what_it_is_given),
 	TAP_TEST(the_device_may_be_closed_first),

@@ -226,8 +226,8 @@ static unsigned long await_none_pinned(void)
 }
 
 /*
- * Before 5.19 a page that is written to after mprotect() took the right away and
- * gave it back is replaced by a copy, pinned or not. That loses a region.
+ * Before 5.19 a page that is written to after mprotect() took the right away
+ * and gave it back is replaced by a copy, pinned or not. That loses a region.
  */
 __attribute__((unused))
 static bool replaces_after_mprotect(void)

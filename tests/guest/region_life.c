@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who holds a region may be killed at any moment, be it its owner, a reader or
- * somebody else; descriptors are inherited, kept over exec, and lost in sockets.
- * Nothing is left of it then.
+ * somebody else; descriptors are inherited, kept over exec, and lost in
+ * sockets. Nothing is left of it then.
  */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -177,16 +178,12 @@ static void do_copyv_with_slots(void)
 	do_ioctl(victim.dev, SONDE_IOC_COPYV, &args);
 }
 
-/* Casts doubts all the time, and has them settled. */
+/* MADV_FREE is a reason to doubt, each time; what is pinned is not taken. */
 static void do_doubt_and_check(void)
 {
 	struct sonde_check c = { .size = sizeof(c), .region = victim.fd };
-	pid_t pid = vfork();
 
-	if (!pid)
-		_exit(0);
-	waitpid(pid, NULL, 0);
-	madvise(victim.p, 16 << 20, MADV_COLD);
+	madvise(victim.p, 16 << 20, MADV_FREE);
 	do_ioctl(victim.dev, SONDE_IOC_CHECK, &c);
 }
 
@@ -247,6 +244,35 @@ static void the_killed_leave_nothing(void)
 	close(dev);
 	await_pinned(before);
 	check_int(module_users(), users);
+}
+
+/* Others are not to pay for it that the kernel gives it no pages any more. */
+static void a_reader_killed_while_it_looks_loses_nothing(void)
+{
+	int dev = open_node(MAIN_NODE), fd, i;
+	const size_t len = 16 << 20;
+	char *p = map_small(len), c;
+	struct timespec t = { 0 };
+	pid_t pid;
+
+	memset(p, 1, len);
+	fd = export_region(dev, p, len, SONDE_REGION_READ);
+	for (i = 0; i < 30; i++) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				(void)!pread(fd, &c, 1, 0);
+		}
+		check_int(madvise(p, len, MADV_FREE), 0);
+		t.tv_nsec = 500000 + i * 200000L;
+		nanosleep(&t, NULL);
+		check_int(madvise(p, len, MADV_FREE), 0);
+		kill(pid, SIGKILL);
+		check_int(waitpid(pid, NULL, 0), pid);
+		check_int(region_error(dev, fd), 0);
+	}
 }
 
 /* ---- in the middle of a large copy -------------------------------------- */
@@ -427,6 +453,7 @@ static const struct tap_test tests[] = {
 	TAP_TEST(a_region_survives_exec_if_it_is_told_to),
 	TAP_TEST(a_region_in_flight_when_both_ends_die_goes),
 	TAP_TEST(the_killed_leave_nothing),
+	TAP_TEST(a_reader_killed_while_it_looks_loses_nothing),
 	TAP_TEST(one_dies_in_the_middle_of_a_large_copy),
 	TAP_TEST(the_owner_changes_all_while_others_copy),
 };

@@ -75,6 +75,140 @@ static void a_huge_page_is_mapped_as_it_is(void)
 	check_int(p[HUGE_PAGE], 77);
 }
 
+static sig_atomic_t faults;
+
+static void count_fault(int sig)
+{
+	(void)sig;
+	faults++;
+	_exit(33);
+}
+
+/* Reads a page in a child that dies of it, one way or another. */
+static int fate_of_reader(const volatile char *p)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		signal(SIGSEGV, count_fault);
+		(void)*p;
+		_exit(0);
+	}
+	check_int(waitpid(pid, &status, 0), pid);
+	check(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* What page tables take, in KiB. */
+static long table_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[200];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPTE: %ld", &kib) == 1)
+			break;
+	check(f && kib >= 0);
+	fclose(f);
+	return kib;
+}
+
+#define HUGE_PAGES	16
+#define HUGE_SIZE	(HUGE_PAGES * HUGE_PAGE)
+
+/* A region of huge pages, where the kernel has them; @p: out: the owner's. */
+static int export_huge(int dev, char **p)
+{
+	struct sonde_export args;
+
+	*p = map_huge(HUGE_SIZE);
+	fill_pattern(*p, HUGE_SIZE, 23);
+	args = export_of(*p, HUGE_SIZE, READ_WRITE);
+	check_int(do_ioctl(dev, SONDE_IOC_EXPORT, &args), 0);
+	if (args.runs > HUGE_PAGES)
+		tap_skip("no huge pages to be had");
+	return args.fd;
+}
+
+static void huge_pages_are_mapped_by_huge_entries(void)
+{
+	int dev = open_node(MAIN_NODE), fd, i;
+	char *p, *q, *to;
+	long before;
+
+	fd = export_huge(dev, &p);
+	/* Where its huge pages are aligned, which kernels see to since 5.18. */
+	to = map_huge(HUGE_SIZE);
+	munmap(to, HUGE_SIZE);
+	before = table_kib();
+	q = mmap(to, HUGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	check(q == to);
+	for (i = 0; i < HUGE_PAGES; i++)
+		check_int(q[i * HUGE_PAGE + 5], p[i * HUGE_PAGE + 5]);
+	check_msg(table_kib() < before + HUGE_PAGES * 4, "%ld KiB of page tables",
+		  table_kib() - before);
+	check_pattern(q, HUGE_SIZE, 0, 23);
+	fill_pattern(q, HUGE_SIZE, 24);
+	check_pattern(p, HUGE_SIZE, 0, 24);
+}
+
+static void room_is_found_where_huge_pages_fit(void)
+{
+	int dev = open_node(MAIN_NODE), fd;
+	char *p, *q;
+
+	if (replaces_after_mprotect())
+		tap_skip("before 5.18 only for DAX");
+	fd = export_huge(dev, &p);
+	q = map_region(fd, HUGE_SIZE, PROT_READ, 0);
+	check_int((uintptr_t)q % HUGE_PAGE, 0);
+	q = map_region(fd, HUGE_SIZE - 3 * SMALL_PAGE, PROT_READ, 3 * SMALL_PAGE);
+	check_int((uintptr_t)q % HUGE_PAGE, 3 * SMALL_PAGE);
+	check_pattern(q, HUGE_SIZE - 3 * SMALL_PAGE, 3 * SMALL_PAGE, 23);
+}
+
+/* All that makes the kernel drop a huge entry, or look at one. */
+static void a_part_of_a_huge_page_may_be_anything(void)
+{
+	int dev = open_node(MAIN_NODE), fd;
+	char *p, *q, *to;
+	size_t from = HUGE_PAGE + 7 * SMALL_PAGE;
+
+	fd = export_huge(dev, &p);
+	q = map_region(fd, HUGE_SIZE, PROT_READ | PROT_WRITE, 0);
+	check_pattern(q, HUGE_SIZE, 0, 23);
+	check_int(mprotect(q + from, SMALL_PAGE, PROT_READ), 0);
+	check_pattern(q, HUGE_SIZE, 0, 23);
+	check_int(mprotect(q + from, SMALL_PAGE, PROT_NONE), 0);
+	check_pattern(q, from, 0, 23);
+	check_int(fate_of_reader(q), 33);
+	check_int(mprotect(q, HUGE_SIZE, PROT_READ | PROT_WRITE), 0);
+	fill_pattern(q, HUGE_SIZE, 25);
+	check_pattern(p, HUGE_SIZE, 0, 25);
+	check_int(mprotect(q, HUGE_SIZE, PROT_READ), 0);
+	check_pattern(q, HUGE_SIZE, 0, 25);
+	check_int(mprotect(q, HUGE_SIZE, PROT_READ | PROT_WRITE), 0);
+	fill_pattern(q, HUGE_SIZE, 26);
+	check_pattern(p, HUGE_SIZE, 0, 26);
+	check_int(munmap(q + 3 * HUGE_PAGE + 5 * SMALL_PAGE, SMALL_PAGE), 0);
+	check_pattern(q, 3 * HUGE_PAGE + 5 * SMALL_PAGE, 0, 26);
+	/* To where nothing is aligned any more. */
+	to = map_huge(5 * HUGE_PAGE) + 3 * SMALL_PAGE;
+	to = mremap(q + 4 * HUGE_PAGE, 4 * HUGE_PAGE, 4 * HUGE_PAGE,
+		    MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	check(to != MAP_FAILED);
+	check_pattern(to, 4 * HUGE_PAGE, 4 * HUGE_PAGE, 26);
+	fill_pattern(to, 4 * HUGE_PAGE, 27);
+	check_pattern(p + 4 * HUGE_PAGE, 4 * HUGE_PAGE, 0, 27);
+	check_int(mlock(q, HUGE_PAGE), 0);
+	check_int(madvise(q, HUGE_PAGE, MADV_DONTNEED), -1);
+	check_pattern(q + 8 * HUGE_PAGE, 8 * HUGE_PAGE, 8 * HUGE_PAGE, 26);
+}
+
 static void only_whole_pages_of_it_are_mapped(void)
 {
 	int dev = open_node(MAIN_NODE), fd, i;
@@ -180,33 +314,6 @@ static void a_part_may_be_unmapped_or_moved(void)
 	check_int(munmap(q + 8 * SMALL_PAGE, SIZE - 8 * SMALL_PAGE), 0);
 }
 
-static sig_atomic_t faults;
-
-static void count_fault(int sig)
-{
-	(void)sig;
-	faults++;
-	_exit(33);
-}
-
-/* Reads a page in a child that dies of it, one way or another. */
-static int fate_of_reader(const volatile char *p)
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		signal(SIGSEGV, count_fault);
-		(void)*p;
-		_exit(0);
-	}
-	check_int(waitpid(pid, &status, 0), pid);
-	check(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
 static void a_child_does_not_inherit_the_mapping(void)
 {
 	int dev = open_node(MAIN_NODE), fd;
@@ -241,7 +348,7 @@ static void check_futex(char *q)
 {
 	struct timespec none = { 0 };
 
-	check_int(syscall(SYS_futex, q, FUTEX_WAIT, *(int *)q, &none, NULL, 0), -1);
+	check_int(syscall(SYS_futex, q, FUTEX_WAIT, *(int *)(void *)q, &none, NULL, 0), -1);
 	check_int(errno, ETIMEDOUT);
 }
 
@@ -262,6 +369,7 @@ static void memory_of_the_module_is_mapped_as_real_pages(void)
 	q = map_region(fd, SIZE - 3 * SMALL_PAGE, PROT_READ | PROT_WRITE, SMALL_PAGE);
 	check_pattern(q, SIZE - 3 * SMALL_PAGE, 3 * SMALL_PAGE, 13);
 	check_real(q);
+	check_futex(q);
 	q[0] = 88;
 	check_int(p[3 * SMALL_PAGE], 88);
 	close(memory.fd);
@@ -290,6 +398,24 @@ static void to_read_is_enough_for_memory_of_the_module(void)
 	check_int(mprotect(q, SIZE, PROT_READ | PROT_WRITE), -1);
 }
 
+/* A region of the memfd that is at @p, from byte @from to its end. */
+static void check_real_memfd(int dev, char *p, size_t from, uint32_t rights,
+			     bool is_real)
+{
+	int fd = export_region(dev, p + from, SIZE - from, rights);
+	int flags = check_region(dev, fd).flags;
+	char *q = map_region(fd, SIZE - from, PROT_READ, 0);
+
+	check_int(flags, is_real ? SONDE_REGION_REAL : 0);
+	check_pattern(q, SIZE - from, from, 15);
+	if (is_real) {
+		check_real(q);
+		check_futex(q);
+	}
+	munmap(q, SIZE - from);
+	close(fd);
+}
+
 static void a_sealed_memfd_is_mapped_as_real_pages(void)
 {
 	int dev = open_node(MAIN_NODE), file = memfd_create("r", MFD_ALLOW_SEALING), fd;
@@ -302,18 +428,54 @@ static void a_sealed_memfd_is_mapped_as_real_pages(void)
 	check_int(check_region(dev, fd).flags, 0);
 	close(fd);
 	check_int(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	fd = export_region(dev, p + SMALL_PAGE, SIZE - SMALL_PAGE, READ_WRITE);
-	check_int(check_region(dev, fd).flags, SONDE_REGION_REAL);
-	q = map_region(fd, SIZE - SMALL_PAGE, PROT_READ | PROT_WRITE, 0);
-	check_pattern(q, SIZE - SMALL_PAGE, SMALL_PAGE, 15);
-	check_real(q);
-	check_futex(q);
+	check_real_memfd(dev, p, SMALL_PAGE, SONDE_REGION_READ, true);
+	/* To write only if there is no more of the file, and never will be. */
+	check_real_memfd(dev, p, 0, READ_WRITE, false);
+	check_int(fcntl(file, F_ADD_SEALS, F_SEAL_GROW), 0);
+	check_real_memfd(dev, p, SMALL_PAGE, READ_WRITE, false);
+	check_real_memfd(dev, p, 0, READ_WRITE, true);
+	fd = export_region(dev, p, SIZE, READ_WRITE);
+	q = map_region(fd, SIZE, PROT_READ | PROT_WRITE, 0);
 	q[7] = 55;
-	check_int(p[SMALL_PAGE + 7], 55);
+	check_int(p[7], 55);
 	munmap(p, SIZE);
 	close(file);
 	close(fd);
 	check_int(q[7], 55);
+}
+
+/*
+ * remap_file_pages() shows another piece of the file that a mapping is of: it
+ * must not be one of which the region is only a part.
+ */
+static void nobody_reaches_beyond_a_region_by_remapping(void)
+{
+	int dev = open_node(MAIN_NODE), probe = open_node(PROBE_NODE), i;
+	int file = memfd_create("r", MFD_ALLOW_SEALING);
+	struct sonde_alloc memory = {
+		.size = sizeof(memory), .npages = 64, .node = -1,
+	};
+	char *of[2], *q;
+
+	check_int(ftruncate(file, SIZE), 0);
+	check_int(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	check_int(do_ioctl(probe, SONDE_IOC_ALLOC, &memory), 0);
+	of[0] = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	of[1] = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memory.fd, 0);
+	for (i = 0; i < 2; i++) {
+		int fd;
+
+		fill_pattern(of[i], SIZE, 22);
+		fd = export_region(dev, of[i] + 4 * SMALL_PAGE, 2 * SMALL_PAGE,
+				   READ_WRITE);
+		q = map_region(fd, 2 * SMALL_PAGE, PROT_READ | PROT_WRITE, 0);
+		check(syscall(SYS_remap_file_pages, q, SMALL_PAGE, 0, 9, 0));
+		check(syscall(SYS_remap_file_pages, q, SMALL_PAGE, 0, 4, 0));
+		/* Its second page it may show in the place of its first. */
+		if (!syscall(SYS_remap_file_pages, q, SMALL_PAGE, 0, 1, 0))
+			check_pattern(q, SMALL_PAGE, 5 * SMALL_PAGE, 22);
+		check_pattern(q + SMALL_PAGE, SMALL_PAGE, 5 * SMALL_PAGE, 22);
+	}
 }
 
 /* Without the seal the pages are kept, not the file: it may go at any time. */
@@ -407,6 +569,9 @@ static const struct tap_test tests[] = {
 	TAP_TEST(both_see_the_same_memory),
 	TAP_TEST(a_piece_is_the_right_piece),
 	TAP_TEST(a_huge_page_is_mapped_as_it_is),
+	TAP_TEST(huge_pages_are_mapped_by_huge_entries),
+	TAP_TEST(room_is_found_where_huge_pages_fit),
+	TAP_TEST(a_part_of_a_huge_page_may_be_anything),
 	TAP_TEST(only_whole_pages_of_it_are_mapped),
 	TAP_TEST(nobody_writes_without_the_right),
 	TAP_TEST(protection_may_be_changed_within_the_rights),
@@ -415,6 +580,7 @@ static const struct tap_test tests[] = {
 	TAP_TEST(memory_of_the_module_is_mapped_as_real_pages),
 	TAP_TEST(to_read_is_enough_for_memory_of_the_module),
 	TAP_TEST(a_sealed_memfd_is_mapped_as_real_pages),
+	TAP_TEST(nobody_reaches_beyond_a_region_by_remapping),
 	TAP_TEST(a_file_may_be_cut_under_a_mapping),
 	TAP_TEST(special_entries_are_not_for_the_kernel),
 	TAP_TEST(a_mapping_outlives_its_owner),

@@ -3,10 +3,10 @@
  * Two processes, random transfers of all kinds between them, 1 byte to 64 MiB,
  * and between transfers whatever an owner may do with its memory.
  *
- * What the owner's memory must hold is known at any time: it is in a mirror that
- * both processes see. All that is read is compared with the mirror, and all that
- * is written is compared by the owner with its own memory. Where the owner did
- * what loses a region every kind of transfer must fail with ESTALE.
+ * What the owner's memory must hold is known at any time: it is in a mirror
+ * that both processes see. All that is read is compared with the mirror, and
+ * all that is written is compared by the owner with its own memory. Where the
+ * owner did what loses a region every kind of transfer must fail with ESTALE.
  *
  * SONDE_TRANSFERS is how many (default 600), SONDE_SEED where chance begins.
  */
@@ -275,7 +275,10 @@ static ssize_t read_mapped(size_t at, size_t len)
 
 	if (me.at || at + len > whole)
 		return pread(me.fd, me.buf, len, at);
-	q = mmap(NULL, whole, PROT_READ, MAP_SHARED, me.fd, 0);
+	do {
+		q = mmap(NULL, whole, PROT_READ, MAP_SHARED, me.fd, 0);
+	} while (q == MAP_FAILED && errno == EAGAIN &&
+		 !region_error(me.dev, me.fd));
 	if (q == MAP_FAILED)
 		return -1;
 	memcpy(me.buf, q + at, len);

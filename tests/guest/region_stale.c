@@ -4,7 +4,9 @@
  * not, and that it is what the owner has afterwards. The owner here is also who
  * copies, but where that matters.
  */
+#include <linux/aio_abi.h>
 #include <linux/memfd.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -256,6 +258,72 @@ static void fork_splits_a_huge_page_and_leaves_it(void)
 	check_int(words[a.word], a.generation);
 }
 
+static void do_nothing(void)
+{
+}
+
+/* Of huge pages, which fork() splits: that casts a doubt. */
+static struct owned own_huge(struct sonde_export *a)
+{
+	struct owned o = { .p = map_huge(2 * HUGE_PAGE), .len = 2 * HUGE_PAGE };
+
+	dev = open_node(MAIN_NODE);
+	fill_pattern(o.p, o.len, 1);
+	*a = export_of(o.p, o.len, READ_WRITE);
+	check_int(do_ioctl(dev, SONDE_IOC_EXPORT, a), 0);
+	if (a->runs > 2)
+		tap_skip("no huge pages to be had");
+	o.fd = a->fd;
+	return o;
+}
+
+/* mmap() cannot look, and must not show what the owner may have no longer. */
+static void what_is_in_doubt_is_not_mapped(void)
+{
+	struct sonde_export a;
+	struct owned o = own_huge(&a);
+	const volatile uint64_t *words = map_words(dev);
+	void *p;
+
+	in_child(do_nothing);
+	check_int(words[a.word], a.generation | SONDE_STATE_SUSPECT);
+	p = mmap(NULL, o.len, PROT_READ, MAP_SHARED, o.fd, 0);
+	check(p == MAP_FAILED);
+	check_int(errno, EAGAIN);
+	check_int(region_error(dev, o.fd), 0);
+	p = mmap(NULL, o.len, PROT_READ, MAP_SHARED, o.fd, 0);
+	check(p != MAP_FAILED);
+	check_pattern(p, o.len, 0, 1);
+	check_int(madvise(o.p, o.len, MADV_DONTNEED), 0);
+	check(mmap(NULL, o.len, PROT_READ, MAP_SHARED, o.fd, 0) == MAP_FAILED);
+	check(errno == EAGAIN || errno == ESTALE);
+}
+
+/* Who polls by AIO is told what the waker says, and nobody asks again. */
+static void a_doubt_ends_no_poll(void)
+{
+	struct sonde_export a;
+	struct owned o = own_huge(&a);
+	struct iocb cb = {
+		.aio_fildes = o.fd, .aio_lio_opcode = IOCB_CMD_POLL,
+		.aio_buf = POLLPRI,
+	}, *cbs[] = { &cb };
+	struct timespec none = { 0 }, long_time = { .tv_sec = 30 };
+	aio_context_t context = 0;
+	struct io_event event;
+
+	if (syscall(SYS_io_setup, 1, &context))
+		tap_skip("no AIO: %s", strerror(errno));
+	check_int(syscall(SYS_io_submit, context, 1, cbs), 1);
+	in_child(do_nothing);
+	check_int(region_error(dev, o.fd), 0);
+	check_int(syscall(SYS_io_getevents, context, 1, 1, &event, &none), 0);
+	check_int(munmap(o.p, SMALL_PAGE), 0);
+	check_int(syscall(SYS_io_getevents, context, 1, 1, &event, &long_time), 1);
+	check_int(event.res, POLLERR | POLLHUP);
+	check_int(syscall(SYS_io_destroy, context), 0);
+}
+
 static void mprotect_leaves_it(void)
 {
 	struct owned o = own_small();
@@ -342,24 +410,40 @@ static void swapping_leaves_it(void)
 	check_alive(&o, 1);
 }
 
+/* Where @p is after it was told to go to @node, or -EBUSY if it did not go. */
+static int move_page(void *p, int node)
+{
+	int status = -EBUSY;
+	long failed = syscall(SYS_move_pages, 0, 1UL, &p, &node, &status, 1 << 1);
+
+	if (failed < 0)
+		tap_skip("no move_pages: %s", strerror(errno));
+	return failed ? -EBUSY : status;
+}
+
 static void migration_between_nodes_leaves_it(void)
 {
 	struct owned o = own_small();
-	int file;
+	int file, node;
 	struct owned m = own_file(&file);
-	void *pages[2] = { o.p, m.p };
-	int nodes[2] = { 0, 0 }, status[2];
-	unsigned long all = 1;
+	char *other = map_small(SMALL_PAGE);
+	unsigned long one = 2;
 
-	/* With one node it is tried all the same: mbind() moves where it can. */
-	if (syscall(SYS_move_pages, 0, 2UL, pages, nodes, status, 1 << 1))
-		tap_skip("no move_pages: %s", strerror(errno));
-	nodes[0] = nodes[1] = 1;
-	syscall(SYS_move_pages, 0, 2UL, pages, nodes, status, 1 << 1);
-	check_alive(&o, 1);
-	check_alive(&m, 1);
-	syscall(SYS_mbind, o.p, o.len, 2, &all, 8, 1 << 1 | 1 << 0);
-	syscall(SYS_mbind, m.p, m.len, 2, &all, 8, 1 << 1 | 1 << 0);
+	*other = 1;
+	if (move_page(other, 1) != 1 || move_page(other, 0))
+		tap_skip("there are no two nodes");
+	for (node = 0; node < 2; node++) {
+		check_int(move_page(other, node), node);
+		/* Unless they are there: what is pinned is not moved. */
+		check(move_page(o.p, node) == node || move_page(o.p, node) == -EBUSY);
+		check(move_page(m.p, node) == node || move_page(m.p, node) == -EBUSY);
+		check_alive(&o, 1);
+		check_alive(&m, 1);
+	}
+	check(move_page(o.p, 0) == -EBUSY || move_page(o.p, 1) == -EBUSY);
+	/* MPOL_BIND, MPOL_MF_MOVE: the whole of it. */
+	syscall(SYS_mbind, o.p, o.len, 2, &one, 8, 1 << 1);
+	syscall(SYS_mbind, m.p, m.len, 2, &one, 8, 1 << 1);
 	check_alive(&o, 1);
 	check_alive(&m, 1);
 }
@@ -560,6 +644,8 @@ static const struct tap_test tests[] = {
 	TAP_TEST(a_file_shows_what_is_written_to_it),
 	TAP_TEST(fork_and_write_leave_it_the_owners),
 	TAP_TEST(fork_splits_a_huge_page_and_leaves_it),
+	TAP_TEST(what_is_in_doubt_is_not_mapped),
+	TAP_TEST(a_doubt_ends_no_poll),
 	TAP_TEST(mprotect_leaves_it),
 	TAP_TEST(soft_dirty_leaves_it),
 	TAP_TEST(compaction_leaves_it),

@@ -482,11 +482,16 @@ struct sonde_prefetch {
  *   lseek() sets the position; SEEK_END tells the length.
  *   mmap(), shared only, maps whole pages that lie in the region, from its first
  *	byte on, which must be the first of a page (EINVAL); ENXIO beyond; EACCES
- *	to write without the right. Memory of SONDE_IOC_ALLOC, and of a memfd
- *	that is sealed against shrinking (F_SEAL_SHRINK), if one mapping of it
- *	holds the whole region, is mapped as the real pages it is (@flags):
- *	vmsplice() and RDMA work on them, and on a memfd's shared futexes. Other
- *	memory is mapped by special entries, on which those fail with EFAULT.
+ *	to write without the right; EAGAIN if something happened to the region:
+ *	SONDE_IOC_CHECK finds out what; ESTALE and EOWNERDEAD if it is lost.
+ *	If one mapping of the owner holds the whole region, memory of
+ *	SONDE_IOC_ALLOC and of a sealed memfd is mapped as the real pages it is
+ *	(@flags): vmsplice(), RDMA and shared futexes work on them. The seals are
+ *	F_SEAL_SHRINK and, for a region to write, F_SEAL_GROW; and such a region
+ *	must be the whole of the memfd, as a mapping of a file may be turned
+ *	to another place of it. Other memory is mapped by special entries, on
+ *	which those fail with EFAULT, and by one entry for each huge page if the
+ *	address lies in it as the owner's does; where it is left to mmap() it does.
  *	Mappings are not inherited by fork(). They keep their pages whatever the
  *	owner does, which @word and poll() tell.
  *   poll() tells POLLIN and POLLOUT within the rights, and POLLERR and POLLHUP
@@ -680,15 +685,17 @@ struct sonde_copy {
  * the results, then the status word as SONDE_STATUS_COMPLETE and the number of
  * copies, then the eventfd. When the open file is closed what is queued is
  * cancelled (ECANCELED for copies that were not made), and closing waits for
- * what is under way, which ends with its next MiB. Calls of one file may overtake each other.
+ * what is under way, which ends with its next MiB. Calls of one file may
+ * overtake each other.
  *
  * Errors after which the structure is as it was and nothing is copied: EFAULT
  * (the structure, or with SONDE_COPYV_ASYNC the array or the status word), EINVAL
- * (size, flags, counts, an offline CPU, a misaligned status word, not an eventfd,
- * no copies with SONDE_COPYV_ASYNC; fields of the asynchronous form without its flag), E2BIG, EBADF (the eventfd),
- * EPERM (@cpu), ENOMEM, ENOBUFS (RLIMIT_MEMLOCK), EDQUOT (region_pages), EAGAIN
- * (SONDE_COPYV_QUEUED). Errors after which @done says how far it came: EFAULT
- * (the array), EINTR (a fatal signal).
+ * (size, flags, counts, an offline CPU, a misaligned status word, not an
+ * eventfd, no copies with SONDE_COPYV_ASYNC; fields of the asynchronous form
+ * without its flag), E2BIG, EBADF (the eventfd), EPERM (@cpu), ENOMEM, ENOBUFS
+ * (RLIMIT_MEMLOCK), EDQUOT (region_pages), EAGAIN (SONDE_COPYV_QUEUED). Errors
+ * after which @done says how far it came: EFAULT (the array), EINTR (a fatal
+ * signal).
  */
 struct sonde_copyv {
 	__u32 size;
