@@ -16,8 +16,9 @@
 
 static int take_point(struct hunt *h, size_t n, double *cycles)
 {
-	/* More pages than that cost no more translation until the TLB's last level ends. */
-	size_t few = n < h->first_lines / 4 ? n : h->first_lines / 4;
+	/* Those that are hits though the level overflows: in the first, or the second. */
+	size_t few = n < h->first_lines / 4 || (n > h->first_lines && 4 * (double)n < h->second_lines) ?
+		     n : h->first_lines / 4;
 	double x[DRAWS], clean, all = 0;
 	const uint32_t *pages;
 	int err = 0;

@@ -14,6 +14,7 @@
 #define FLUSH_TRIES	12
 /* Lines of a class beyond its ways to look at, over ways. */
 #define SWEEP_FACTOR	5 / 2
+#define SWEEP_ORDERS	6
 #define LINE_MAX	256
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
  * a line of the other half of a pair is in neither. */
@@ -66,6 +67,7 @@ static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 	*h = (struct hunt){
 		.offset = offset, .above = s->above,
 		.first_hit = s->first->hit, .first_lines = stride_lines(s->first),
+		.second_hit = s->second_hit, .second_lines = s->second_lines,
 	};
 	return hunt_open(h, s->t, s->pages, s->npages);
 }
@@ -95,16 +97,25 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 		return err;
 	memcpy(c->page + c->n, from, found * sizeof(*from));
 	c->n += found;
+	s->found += found;
+	s->looked_at += tested;
 	return 0;
 }
 
+/* As many as ways may miss as long as a stranger stays: in another order it goes. */
 static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
 {
+	double miss;
 	int err = 0;
 
 	w->n = (unsigned int)c->n;
-	for (unsigned int i = 1; i <= w->n && !err; i++)
+	for (unsigned int i = 1; i <= w->n && !err; i++) {
 		err = hunt_misses(h, c->page, i, 1, &w->miss[i]);
+		for (int k = 0; k < SWEEP_ORDERS && i <= w->ways && w->miss[i] > 0.5 && !err; k++) {
+			err = hunt_misses(h, c->page, i, 1, &miss);
+			w->miss[i] = fmin(w->miss[i], miss);
+		}
+	}
 	return err;
 }
 
@@ -185,16 +196,20 @@ static int overflow_at(struct survey *s, struct hunt *h, const uint32_t *with,
 		       const uint32_t *pages, size_t n, uint32_t other)
 {
 	uint32_t places[4 * HUNT_WAYS];
-	size_t at = 0;
+	/* Half of them: the lines after them are in the way of the others. */
+	size_t at = 0, flush = s->holding == HOLDING_OTHER ? h->nflush : h->nflush / 2;
 
 	for (size_t i = 0; i < s->ways; i++)
 		places[at++] = (with[i] * METER_CHUNK + h->offset) / METER_PLACE;
 	for (size_t i = 0; i < n; i++)
 		places[at++] = (pages[i] * METER_CHUNK + other) / METER_PLACE;
-	/* Half of them: the lines after them are in the way of the others. */
-	for (size_t i = 0; i < h->nflush / 2; i++)
+	for (size_t i = 0; i < flush; i++)
 		places[at++] = (h->flush[i] * METER_CHUNK + h->offset) / METER_PLACE;
-	return hunt_places_overflow(h, places, at, h->nflush / 2);
+	/* And those at @other out of the level above, where it would keep them. */
+	if (s->holding == HOLDING_OTHER && other != h->offset)
+		for (size_t i = 0; i < h->nflush; i++, flush++)
+			places[at++] = (h->flush[i] * METER_CHUNK + other) / METER_PLACE;
+	return hunt_places_overflow(h, places, at, flush);
 }
 
 /* Pages looked at together: so many that they miss the level above. */
@@ -247,6 +262,11 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 		want = FOLD_LEAST * fold_group(s);
 	if (n < s->ways + want)
 		return 0;
+	/* Those of its own offset are among them, or the others would not be seen either. */
+	found = is_congruent_at(s, h, c, from + want, from, want, h->offset);
+	if (found < 0)
+		return found;
+	s->doubtful |= !found;
 	/* Not the nearest lines: prefetchers tie them together anyway. */
 	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK; bit *= 2) {
 		found = is_congruent_at(s, h, c, from + want, from, want, h->offset ^ bit);
@@ -333,6 +353,19 @@ static void combine_estimates(struct survey *s)
 	s->classes_se = s->classes_se > spread ? s->classes_se : spread;
 }
 
+/*
+ * Lines of an exclusive level come and go in draws as they do not in the sweep. Less
+ * exact, but no matter what comes and goes: how many lines had to be looked at for
+ * those of a class.
+ */
+static void count_by_members(struct survey *s)
+{
+	if (!s->found)
+		return;
+	s->classes = (double)s->looked_at / (double)s->found;
+	s->classes_se = s->classes / sqrt((double)s->found);
+}
+
 /* What needs a class whose ways are known to be right. */
 static int study(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
@@ -346,6 +379,8 @@ static int study(struct survey *s, struct hunt *h, const struct class *c, uint32
 		err = survey_count(s, h, w);
 	if (!err)
 		combine_estimates(s);
+	if (!err && s->holding == HOLDING_OTHER)
+		count_by_members(s);
 	if (!err && !s->fold && s->line && !s->exact)
 		err = find_fold(s, h, c, from);
 	return err;
