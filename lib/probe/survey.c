@@ -255,7 +255,7 @@ static int is_congruent_at(struct survey *s, struct hunt *h, const struct class 
 static int find_fold(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
 	size_t n = others(s, h, c, from), want = (size_t)(FOLD_PAGES * s->classes);
-	int found;
+	int found, all = 1;
 
 	s->fold = 1;
 	if (want < FOLD_LEAST * fold_group(s))
@@ -273,7 +273,10 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 		if (found < 0)
 			return found;
 		s->fold <<= found;
+		all &= found;
 	}
+	/* Then something else overflows them: some bit must tell sets apart. */
+	s->doubtful |= all;
 	return 0;
 }
 
