@@ -513,7 +513,7 @@ static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class 
 
 	c->n = 0;
 	limit[0] = n;
-	for (;;) {
+	while (h->t->loads < h->until) {
 		over = overflow_with(h, c, from, limit[c->n]);
 		if (over < 0)
 			return over;
@@ -536,6 +536,7 @@ static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class 
 		if (over)
 			return over;
 	}
+	return 0;
 }
 
 int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
@@ -599,7 +600,7 @@ static int sift(struct sieve *s, size_t first, size_t end, int sure)
 	some.n = s->ways;
 	/* What must be there because it is not elsewhere is only tested at the end. */
 	if (!sure || end - first == 1) {
-		s->h->brief = end - first > 1;
+		s->h->brief = end - first > 1 || s->h->hasty;
 		err = overflow_with(s->h, &some, s->from + first, end - first);
 		s->h->brief = 0;
 		if (err <= 0)

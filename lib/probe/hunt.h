@@ -30,7 +30,9 @@
  * @kept: cycles that a turn costs less, for lines that stay in the level above
  * @penalty: cycles that a miss costs more
  * @rise: lines at which it was seen to overflow
+ * @until: loads of the trial after which no class is looked for any more
  * @brief: a wrong answer is soon found out: look once
+ * @hasty: members that are not do little harm: look once at each
  */
 struct hunt {
 	struct trial *t;
@@ -46,7 +48,8 @@ struct hunt {
 	double hit, kept;
 	double penalty;
 	size_t rise;
-	int brief;
+	uint64_t until;
+	int brief, hasty;
 	uint32_t *ring, *list, *places;	/* room for the pool */
 };
 

@@ -9,6 +9,8 @@
 #include "survey.h"
 
 #define TRIES		5
+/* Loads of a survey, after which it is content with what it has: some seconds. */
+#define PATIENCE	80000000
 /* Flush lines over ways of the level above: LRU needs one, others more. */
 #define FLUSH		3
 #define FLUSH_TRIES	12
@@ -68,6 +70,7 @@ static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 		.offset = offset, .above = s->above,
 		.first_hit = s->first->hit, .first_lines = stride_lines(s->first),
 		.second_hit = s->second_hit, .second_lines = s->second_lines,
+		.until = s->until,
 	};
 	return hunt_open(h, s->t, s->pages, s->npages);
 }
@@ -406,8 +409,10 @@ static int resume(struct survey *s, struct hunt *h)
 static int count_exactly(struct survey *s)
 {
 	struct hunt h;
-	int err = resume(s, &h);
+	int err;
 
+	s->until = s->t->loads + PATIENCE;
+	err = resume(s, &h);
 	if (!err)
 		err = survey_count_exactly(s, &h);
 	hunt_close(&h);
@@ -428,8 +433,10 @@ int survey_estimate(struct survey *s)
 int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
 {
 	struct hunt h;
-	int err = resume(s, &h);
+	int err;
 
+	s->until = UINT64_MAX;
+	err = resume(s, &h);
 	*sizes = calloc(SURVEY_SORTED, sizeof(**sizes));
 	if (!*sizes)
 		err = -ENOMEM;
@@ -448,6 +455,7 @@ int survey_level(struct survey *s)
 
 	if (!from)
 		return -ENOMEM;
+	s->until = s->t->loads + PATIENCE;
 	for (unsigned int i = 0; i < (s->brief ? 1 : SURVEY_CLASSES) && err >= 0; i++) {
 		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK);
 		if (i == 0)
@@ -482,6 +490,7 @@ int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, s
 	if (!err) {
 		n = hunt_drop(from, nfrom, h.flush, h.nflush);
 		n = hunt_drop(from, n, s->class.page, s->class.n);
+		h.hasty = 1;
 		err = hunt_members(&h, &s->class, s->ways, from, n, want, found, &tested);
 	}
 	hunt_close(&h);

@@ -46,6 +46,7 @@ enum holding {
  * @brief: one class only, its ways and nothing else
  * @exact: whether the classes are to be counted one by one, and the pool's lines
  *         share a set of a level that is indexed by frames, so nothing folds
+ * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
  * @hit: cycles of a hit
  * @kept: see struct hunt
@@ -76,6 +77,7 @@ struct survey {
 	size_t npages;
 	double second_hit, second_lines;
 	int brief, exact;
+	uint64_t until;
 	int seen;
 	double hit, kept, penalty;
 	size_t rise;
