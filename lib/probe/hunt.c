@@ -19,6 +19,7 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define ORDERS		2
 #define ORDERS_FEW	6
 #define FEW_LINES	256
+#define MANY_LINES	1024
 #define LEAST_MISSES	0.5
 /* Misses a turn that are as good as proof, if they stay; a stranger makes fewer. */
 #define MANY_MISSES	3
@@ -162,12 +163,18 @@ static size_t with_flush(struct hunt *h, const uint32_t *pages, size_t n)
 	return n + h->nflush;
 }
 
+/* A wrong answer about many lines is taken back or pruned when there are few. */
+static int is_brief(const struct hunt *h)
+{
+	return h->brief || h->t->nring > MANY_LINES;
+}
+
 /* Misses a turn of the ring at hand, 0 as soon as there is none in a look. */
 static double settled_misses(struct hunt *h, double clean)
 {
 	double n = (double)h->t->nring, misses = 0, before = 0;
 	double least, noise;
-	int looks = h->brief ? LOOKS_BRIEF : h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
+	int looks = is_brief(h) ? LOOKS_BRIEF : h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
 
 	for (int i = 0; i < looks; i++) {
 		misses = (trial_look(h->t, warm_turns[i], TURNS) - clean) * n / h->penalty;
@@ -186,7 +193,7 @@ static double settled_misses(struct hunt *h, double clean)
 
 static int orders_of(const struct hunt *h, double misses)
 {
-	if (h->brief)
+	if (is_brief(h))
 		return 1;
 	return misses < MANY_MISSES || h->t->nring < FEW_LINES ? ORDERS_FEW : ORDERS;
 }
