@@ -17,6 +17,8 @@
 #define POOL_BYTES	((size_t)48 << 20)
 /* Lines of a pool over what the level holds of them. */
 #define ROOM		1.7
+/* The same, over those at which the first of its sets overflows. */
+#define FULL		4.5
 /* Of an estimate of classes, a share of it, beside its scatter. */
 #define ESTIMATE_ERROR	0.1
 #define ODD_MOST	3
@@ -25,6 +27,10 @@
 /* Of what is consistent, and of what is not. */
 #define SURE		0.98
 #define DOUBTFUL	0.6
+/* What is meant to be a whole number of octaves is off by less. */
+#define SAME_OCTAVE	0.25
+/* A hit costs about as much whatever tells it. */
+#define SAME_HIT	0.2
 /* Surveys of the second level at most. */
 #define ATTEMPTS	4
 /* What is shared with strangers is what was left at that moment. */
@@ -129,32 +135,67 @@ static int is_consistent(const struct survey *s, double classes)
 {
 	if (s->votes < 2 || s->votes != s->nsweeps || !s->line || s->doubtful)
 		return 0;
-	/*
-	 * Slices may have fewer sets than the level above; then lines of several of its
-	 * sets meet in one of this level, which lines of a single one do not show.
-	 */
-	if (s->exact)
-		return 0;
 	/* Longer lines, or a prefetcher that no replacement forgets: not to be told. */
 	if (s->line > s->first->line)
 		return 0;
-	/* Lines of the level above come and go while the classes are counted. */
-	if (s->holding == HOLDING_OTHER)
-		return 0;
 	for (unsigned int i = 0; i < s->nsweeps; i++)
-		if (s->sweep[i].miss[s->ways] > 0.5 || s->sweep[i].miss[s->ways + 1] < 0.5)
+		if (fabs(s->sweep[i].miss[s->ways]) > 0.5 || s->sweep[i].miss[s->ways + 1] < 0.5)
 			return 0;
 	classes *= s->fold ? s->fold : 1;
 	/* A systematic error of an estimate makes odd factors of powers of two. */
 	if (s->classes_se > 0 && odd_factor(classes) > ODD_MOST)
 		return 0;
-	return fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
+	return s->classes_se < ESTIMATE_ERROR * s->classes &&
+	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
 }
 
 /* Lines overflow the first of its sets before they are as many as it holds. */
 static int holds_its_rise(const struct survey *s)
 {
 	return s->classes * s->ways > RISE_LEAST * (double)s->rise;
+}
+
+/* Lines that the second level holds of pages with a line each. */
+static double second_lines(const struct geometry *g)
+{
+	const struct survey *s = &g->level[1].survey;
+
+	return s->ways * page_classes(s) * METER_CHUNK_LINES;
+}
+
+/*
+ * Slices may have fewer sets than the level above: then lines of several of its sets
+ * meet in one of this level, which lines of a single one do not show. So the sets
+ * are also counted with lines of all of them, but not as well: it is enough to
+ * tell how many of those above share one, which is a power of two. In octaves; NAN
+ * if it cannot be told.
+ */
+static int find_sharing(struct ground *w, const struct survey *s, double set_bytes,
+			double *octaves)
+{
+	const struct survey *above = &w->g->level[1].survey;
+	struct hunt h = {
+		.offset = s->offset, .above = (unsigned int)(above->ways * above->classes),
+		.first_hit = w->g->first.hit, .first_lines = stride_lines(&w->g->first),
+		.second_hit = above->hit, .second_lines = second_lines(w->g),
+		.hit = s->hit, .penalty = s->penalty,
+		.rise = (size_t)(s->ways * s->classes),
+	};
+	struct survey all = *s;
+	int err = hunt_open(&h, w->t, w->pages, w->npages);
+
+	*octaves = NAN;
+	all.pages = w->pages;
+	all.npages = w->npages;
+	all.above = h.above;
+	if (!err)
+		err = survey_count(&all, &h, &s->sweep[s->nsweeps - 1]);
+	if (s->holding == HOLDING_OTHER)
+		all.classes -= h.above / s->ways;
+	if (all.classes > 1)
+		*octaves = log2(s->classes * set_bytes / METER_CHUNK / all.classes);
+	hunt_close(&h);
+	return err;
 }
 
 /* @set_bytes: bytes of the level that one line of the pool stands for. */
@@ -198,6 +239,10 @@ static int survey_from(struct ground *w, struct survey *s, unsigned int above)
 	s->above = above;
 	s->pages = w->pool;
 	s->npages = w->npool;
+	if (s->exact) {
+		s->second_hit = w->g->level[1].survey.hit;
+		s->second_lines = second_lines(w->g);
+	}
 	return survey_level(s);
 }
 
@@ -207,10 +252,12 @@ static int survey_from(struct ground *w, struct survey *s, unsigned int above)
  */
 static int second(struct ground *w, struct survey *s)
 {
-	const struct survey asked = *s;
+	struct survey asked = *s;
 	int err = 0;
 
 	for (unsigned int i = 0; i < ATTEMPTS && !err; i++) {
+		asked.found = s->found;
+		asked.looked_at = s->looked_at;
 		*s = asked;
 		shuffle(&w->t->rng, w->pages, w->npages);
 		w->npool = w->npages < POOL_PAGES ? w->npages : POOL_PAGES;
@@ -241,8 +288,11 @@ static void settle_reach(struct level_geometry *l, double set_bytes, size_t npoo
 
 static int take_reach(struct ground *w, struct level_geometry *l, unsigned int above)
 {
-	struct hunt h = { .above = above, .first_hit = w->g->first.hit,
-			  .first_lines = stride_lines(&w->g->first) };
+	struct hunt h = {
+		.above = above, .first_hit = w->g->first.hit,
+		.first_lines = stride_lines(&w->g->first),
+		.second_hit = w->g->level[1].survey.hit, .second_lines = second_lines(w->g),
+	};
 	int err = hunt_open(&h, w->t, w->pool, w->npool);
 
 	if (!err)
@@ -262,6 +312,7 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 		       struct level_geometry *l)
 {
 	struct survey *s = &l->survey;
+	double octaves = NAN;
 	int err;
 
 	memset(l, 0, sizeof(*l));
@@ -273,8 +324,15 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 		s->penalty = l->reach.beyond - l->reach.hit;
 	if (!w->t->meter->is_guest && l->reach.rises)
 		err = survey_from(w, s, above->ways);
+	if (!err && s->ways && s->classes > 0)
+		err = find_sharing(w, s, set_bytes, &octaves);
+	if (octaves >= 0.5)
+		set_bytes /= exp2(round(octaves));
 	if (!err && s->ways)
 		settle(l, s, set_bytes);
+	if (!(fabs(octaves - round(octaves)) < SAME_OCTAVE && octaves > -SAME_OCTAVE) ||
+	    fabs(s->hit - l->reach.hit) > SAME_HIT * l->reach.hit)
+		l->confidence = fmin(l->confidence, DOUBTFUL);
 	settle_reach(l, set_bytes, w->npool);
 	mark(w, l);
 	w->g->nlevels++;
@@ -309,8 +367,20 @@ static int was_enough(const struct ground *w)
 
 	if (w->g->nlevels < 3)
 		return 1;
-	return s->ways && s->votes > 1 && s->classes > 0 &&
-	       (double)w->npool > ROOM * s->ways * s->classes;
+	/* Nor would more of them find what these did not. */
+	if (!s->ways)
+		return l->reach.ends && w->npool > 2 * l->reach.ends;
+	/* More than that are not counted one by one. */
+	return s->votes > 1 && s->classes > 0 &&
+	       (s->classes > SURVEY_SORTED || (double)w->npool > ROOM * s->ways * s->classes);
+}
+
+/* How many times as large the next pool is to be. */
+static double too_small_by(const struct ground *w)
+{
+	const struct reach *r = &w->g->level[w->g->nlevels - 1].reach;
+
+	return r->rises ? fmax(2, FULL * r->begins / (double)w->npool) : 2;
 }
 
 /* The second level again, in larger and larger pools, and what is beyond it. */
@@ -336,7 +406,7 @@ static int go_further(struct ground *w, size_t max_bytes)
 			err = further(w, again);
 		if (bytes == max_bytes || was_enough(w))
 			break;
-		bytes = 2 * bytes < max_bytes ? 2 * bytes : max_bytes;
+		bytes = (size_t)fmin((double)bytes * too_small_by(w), (double)max_bytes);
 	}
 	free(again);
 	return err;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include <sonde/stats.h>
 #include "hunt.h"
@@ -13,10 +14,14 @@
 static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define LOOKS_SMALL	6
 #define LOOKS_LARGE	3
+#define LOOKS_BRIEF	2
 #define SMALL		64
 #define ORDERS		2
+#define ORDERS_FEW	6
+#define FEW_LINES	256
+#define MANY_LINES	1024
 #define LEAST_MISSES	0.5
-/* Misses a turn that are as good as proof, if they stay. */
+/* Misses a turn that are as good as proof, if they stay; a stranger makes fewer. */
 #define MANY_MISSES	3
 #define MOST_MISSES	6
 /* What is less than the noise of a look by this factor, and this share of a load's
@@ -32,8 +37,15 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define SETTLED		0.985
 /* A rise of the cost by this share is the next level. */
 #define RISE		0.06
-/* Of the first level's lines, those that stay in it whatever prefetchers bring. */
+/* What the next level costs more is not this much, in hits. */
+#define TOO_FAR		8
+/* With more lines it is this much more. */
+#define GOES_ON		1.25
+/* Of a level's lines, those that stay in it whatever prefetchers bring. */
 #define FIRST_SHARE	4
+#define SECOND_SHARE	4
+/* What a class makes of a penalty is at most this much more than was thought. */
+#define REFINE_MOST	4
 /* Draws of a few lines, of which the cheapest had no conflict. */
 #define DRAWS		6
 /* If more lines cost this much more a line, they conflicted in every draw. */
@@ -43,7 +55,7 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 /* Pages tested at once. */
 #define GROUP_MAX	24
 /* Steps that may be taken back. */
-#define FAULTS		12
+#define FAULTS		50
 
 int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages)
 {
@@ -117,21 +129,26 @@ static int translation(struct hunt *h, const uint32_t *pages, size_t n, double *
 }
 
 /*
- * The same pages, so that translation costs the same. Few: a hit each, and
- * translation. Many: moved apart, but not so far that the level above can hold
- * them.
+ * The same pages, so that translation costs the same. Where a nearer level holds a
+ * line of each: what they cost there, and a hit. Else moved apart, but not so far
+ * that the level above can hold them.
  */
 int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
 {
 	size_t groups = n / (CROWD * h->above);
 	int err;
 
-	if (n <= h->first_lines / FIRST_SHARE) {
+	if (n > h->first_lines && SECOND_SHARE * (double)n < h->second_lines) {
+		err = cost(h, pages, n, METER_CHUNK_LINES, 2, TURNS, cycles);
+		*cycles += h->hit - h->second_hit - h->kept / (double)n;
+		return err;
+	}
+	if (n <= h->first_lines / FIRST_SHARE || groups < 2) {
 		err = translation(h, pages, n, cycles);
 		*cycles += h->hit - h->kept / (double)n;
 		return err;
 	}
-	groups = groups > METER_CHUNK_LINES ? METER_CHUNK_LINES : groups ? groups : 1;
+	groups = groups > METER_CHUNK_LINES ? METER_CHUNK_LINES : groups;
 	err = cost(h, pages, n, groups, 2, TURNS, cycles);
 	*cycles += h->kept * (double)(groups - 1) / (double)n;
 	return err;
@@ -146,12 +163,18 @@ static size_t with_flush(struct hunt *h, const uint32_t *pages, size_t n)
 	return n + h->nflush;
 }
 
+/* A wrong answer about many lines is taken back or pruned when there are few. */
+static int is_brief(const struct hunt *h)
+{
+	return h->brief || h->t->nring > MANY_LINES;
+}
+
 /* Misses a turn of the ring at hand, 0 as soon as there is none in a look. */
 static double settled_misses(struct hunt *h, double clean)
 {
 	double n = (double)h->t->nring, misses = 0, before = 0;
 	double least, noise;
-	int looks = h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
+	int looks = is_brief(h) ? LOOKS_BRIEF : h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
 
 	for (int i = 0; i < looks; i++) {
 		misses = (trial_look(h->t, warm_turns[i], TURNS) - clean) * n / h->penalty;
@@ -166,6 +189,13 @@ static double settled_misses(struct hunt *h, double clean)
 		before = misses;
 	}
 	return misses;
+}
+
+static int orders_of(const struct hunt *h, double misses)
+{
+	if (is_brief(h))
+		return 1;
+	return misses < MANY_MISSES || h->t->nring < FEW_LINES ? ORDERS_FEW : ORDERS;
 }
 
 /*
@@ -189,7 +219,7 @@ static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_
 	if (misses < LEAST_MISSES)
 		return 0;
 	err = hunt_clean_cost(h, pages, n, &clean);
-	for (int order = 0; order < ORDERS && misses > 0 && !err; order++) {
+	for (int order = 0; !err && misses > 0 && order < orders_of(h, misses); order++) {
 		err = trial_ring(h->t, places, n, tail);
 		if (!err)
 			misses = settled_misses(h, clean);
@@ -283,10 +313,24 @@ static int extra_cost(struct hunt *h, size_t n, double *clean, double *extra)
 }
 
 /*
- * The first rise of the cost over the number of lines, and how high it is where
- * three times as many are taken: that is the next level and not yet the one
- * after it. It need not be exact, and is better told by a class (hunt_refine).
+ * What a miss costs more, by the lines that first overflow some sets: three times as
+ * many nearly all miss. Where the next level is not much larger they miss that
+ * too, which costs far more; then half as many again must do, of which only some
+ * miss at all. It is better told by a class (hunt_refine).
  */
+static int find_penalty(struct hunt *h, size_t n, double *clean)
+{
+	double some = 0, most = 0;
+	int err = extra_cost(h, MIN(n + n / 2, h->npages), clean, &some);
+
+	if (!err)
+		err = extra_cost(h, MIN(3 * n, h->npages), clean, &most);
+	h->penalty = most > TOO_FAR * h->hit ? some : most;
+	h->rise = n;
+	return err;
+}
+
+/* The first rise of the cost over the number of lines: the next level. */
 int hunt_calibrate(struct hunt *h)
 {
 	double clean = 0, extra = 0;
@@ -295,14 +339,14 @@ int hunt_calibrate(struct hunt *h)
 	/* A pool that is too small overflows nothing. */
 	if (err == -ERANGE)
 		return 0;
-	for (size_t n = 2 * h->above + 2; !err && n <= h->npages; n += n / 3) {
+	for (size_t n = 2 * h->above + 2, last = 0; !err && n > last; last = n,
+	     n = MIN(n + n / 3, h->npages)) {
 		err = extra_cost(h, n, &clean, &extra);
 		if (err || extra < RISE * clean)
 			continue;
-		err = extra_cost(h, 3 * n < h->npages ? 3 * n : h->npages, &clean, &extra);
-		h->penalty = extra;
-		h->rise = n;
-		if (err || extra > RISE * clean)
+		err = find_penalty(h, n, &clean);
+		/* It goes on where there are more lines, or is something else. */
+		if (err || h->penalty > MAX(RISE * clean, MIN(GOES_ON * extra, h->hit / 2)))
 			return err ? err : 1;
 	}
 	return err;
@@ -315,8 +359,9 @@ int hunt_refine(struct hunt *h, const struct class *c)
 
 	if (!err)
 		err = cost(h, c->page, c->n, 1, 16, 4 * TURNS, &cycles);
+	/* Much more: they miss the next level too. */
 	if (!err && cycles > clean)
-		h->penalty = cycles - clean;
+		h->penalty = fmin(cycles - clean, REFINE_MOST * h->penalty);
 	return err;
 }
 
@@ -362,6 +407,22 @@ static int first_overflow(struct hunt *h, const uint32_t *from, size_t nfrom, si
 	return hunt_overflows(h, from, nfrom);
 }
 
+/*
+ * Have a spare line that is not of the class flush in @i's place: without a line of
+ * the class, it overflows no set. @nspare are left. 1, 0 if there is none, -errno.
+ */
+static int replace_flush(struct hunt *h, const struct class *c, size_t i, const uint32_t *spare,
+			 size_t *nspare)
+{
+	int over = 1;
+
+	while (over > 0 && *nspare) {
+		h->flush[i] = spare[--*nspare];
+		over = hunt_overflows(h, c->page, c->n - 1);
+	}
+	return over < 0 ? over : !over;
+}
+
 /* Flush lines that are of the class go over to it, others take their place. */
 static int purify(struct hunt *h, struct class *c, const uint32_t *spare, size_t nspare)
 {
@@ -378,10 +439,35 @@ static int purify(struct hunt *h, struct class *c, const uint32_t *spare, size_t
 			return err;
 		if (err)
 			continue;
-		if (c->n == HUNT_WAYS || !nspare)
+		if (c->n == HUNT_WAYS)
 			return 0;
 		c->page[c->n++] = suspect;
-		h->flush[i--] = spare[--nspare];
+		err = replace_flush(h, c, i, spare, &nspare);
+		if (err <= 0)
+			return err;
+	}
+	return 1;
+}
+
+/*
+ * Drop lines that the class does not need: among many lines a single miss is
+ * easily not seen, and then a line more was taken than was needed.
+ */
+static int prune(struct hunt *h, struct class *c)
+{
+	uint32_t page;
+	int over;
+
+	for (size_t i = c->n; i-- > 0;) {
+		page = c->page[i];
+		c->page[i] = c->page[--c->n];
+		over = hunt_overflows(h, c->page, c->n);
+		if (over < 0)
+			return over;
+		if (over)
+			continue;
+		c->page[c->n++] = c->page[i];
+		c->page[i] = page;
 	}
 	return 1;
 }
@@ -434,7 +520,7 @@ static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class 
 
 	c->n = 0;
 	limit[0] = n;
-	for (;;) {
+	while (h->t->loads < h->until) {
 		over = overflow_with(h, c, from, limit[c->n]);
 		if (over < 0)
 			return over;
@@ -457,6 +543,7 @@ static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class 
 		if (over)
 			return over;
 	}
+	return 0;
 }
 
 int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
@@ -469,7 +556,17 @@ int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 	if (err > 0)
 		err = collect(h, from, n, c);
 	if (err > 0)
+		err = prune(h, c);
+	if (err > 0)
 		err = purify(h, c, from + n, nfrom - n);
+	/* Again, now that no flush line stands for one of the class. */
+	if (err > 0)
+		err = prune(h, c);
+	if (err > 0)
+		err = hunt_overflows(h, c->page, c->n);
+	/* One line alone: the flush lines overflow the set. */
+	if (err > 0 && c->n < 2)
+		return 0;
 	return err > 0 ? is_minimal(h, c) : err;
 }
 
@@ -510,7 +607,9 @@ static int sift(struct sieve *s, size_t first, size_t end, int sure)
 	some.n = s->ways;
 	/* What must be there because it is not elsewhere is only tested at the end. */
 	if (!sure || end - first == 1) {
+		s->h->brief = end - first > 1 || s->h->hasty;
 		err = overflow_with(s->h, &some, s->from + first, end - first);
+		s->h->brief = 0;
 		if (err <= 0)
 			return err;
 	}

@@ -21,13 +21,18 @@
  * @offset: bytes into each chunk
  * @above: ways of the level above
  * @first_hit: cycles of a hit in the first level
- * @first_lines: lines that it holds
+ * @first_lines: lines that it holds of the pool, whatever their offsets
+ * @second_hit: cycles of a hit in the second level, 0 where that is the level
+ * @second_lines: lines that it holds of the pool, whatever their offsets
  * @flush: pages of @nflush lines that push others out of the level above, none
  *         of the class once one is known
  * @hit: cycles of a hit in the level
  * @kept: cycles that a turn costs less, for lines that stay in the level above
  * @penalty: cycles that a miss costs more
  * @rise: lines at which it was seen to overflow
+ * @until: loads of the trial after which no class is looked for any more
+ * @brief: a wrong answer is soon found out: look once
+ * @hasty: members that are not do little harm: look once at each
  */
 struct hunt {
 	struct trial *t;
@@ -37,11 +42,14 @@ struct hunt {
 	unsigned int above;
 	double first_hit;
 	unsigned int first_lines;
+	double second_hit, second_lines;
 	uint32_t flush[HUNT_WAYS];
 	size_t nflush;
 	double hit, kept;
 	double penalty;
 	size_t rise;
+	uint64_t until;
+	int brief, hasty;
 	uint32_t *ring, *list, *places;	/* room for the pool */
 };
 

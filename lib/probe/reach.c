@@ -8,16 +8,22 @@
 
 /* Draws of each size, of which the median counts. */
 #define DRAWS		5
+/* Lines, over ways of the level above, that can be moved apart and still miss it. */
+#define APART		10
 /* Sizes grow by this. */
 #define STEP		1.19
 /* More than a hit by this share is a rise; less than the end by that is the end. */
 #define RISEN		0.15
 #define FLAT		0.12
 
-static int take_point(struct hunt *h, size_t n, double *cycles)
+/*
+ * @apart: what translation costs is told by the same lines moved apart. They hit, if
+ * a few lines an offset (hunt.c) do not overflow the level already. Else it is told by
+ * so few that the first level holds them: too little where more miss the TLB.
+ */
+static int take_point(struct hunt *h, size_t n, int apart, double *cycles)
 {
-	/* More pages than that cost no more translation until the TLB's last level ends. */
-	size_t few = n < h->first_lines / 4 ? n : h->first_lines / 4;
+	size_t few = apart || n < h->first_lines / 4 ? n : h->first_lines / 4;
 	double x[DRAWS], clean, all = 0;
 	const uint32_t *pages;
 	int err = 0;
@@ -54,7 +60,7 @@ static void judge(struct reach *r)
 
 int reach_take(struct hunt *h, struct reach *r)
 {
-	int err = 0;
+	int err = 0, apart = 0;
 
 	memset(r, 0, sizeof(*r));
 	/* As few lines cost: what more of them cost more is too noisy where others share. */
@@ -64,7 +70,9 @@ int reach_take(struct hunt *h, struct reach *r)
 	for (double n = 3.0 * h->above; n <= (double)h->npages && r->n < REACH_POINTS && !err;
 	     n *= STEP) {
 		r->lines[r->n] = (unsigned int)n;
-		err = take_point(h, (size_t)n, &r->cycles[r->n]);
+		apart |= n > APART * h->above &&
+			 (!r->n || r->cycles[r->n - 1] < r->hit * (1 + RISEN));
+		err = take_point(h, (size_t)n, apart, &r->cycles[r->n]);
 		r->n++;
 	}
 	if (!err && r->n)

@@ -32,10 +32,12 @@ struct stride {
 	unsigned int nsweep;		/* sweep[1..nsweep] are there */
 };
 
-/* Lines of METER_LINE bytes that the first level holds. */
+/* Lines of METER_LINE bytes that the first level holds of pages a way apart. */
 static inline unsigned int stride_lines(const struct stride *s)
 {
-	return (unsigned int)(s->ways * s->way_bytes / METER_LINE);
+	size_t bytes = s->way_bytes < METER_CHUNK ? s->way_bytes : METER_CHUNK;
+
+	return (unsigned int)(s->ways * bytes / METER_LINE);
 }
 
 /* 0, -ENOMEM, -ECANCELED. The meter has STRIDE_CHUNKS chunks or more. */

@@ -9,11 +9,14 @@
 #include "survey.h"
 
 #define TRIES		5
+/* Loads of a survey, after which it is content with what it has: some seconds. */
+#define PATIENCE	80000000
 /* Flush lines over ways of the level above: LRU needs one, others more. */
 #define FLUSH		3
 #define FLUSH_TRIES	12
 /* Lines of a class beyond its ways to look at, over ways. */
 #define SWEEP_FACTOR	5 / 2
+#define SWEEP_ORDERS	6
 #define LINE_MAX	256
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
  * a line of the other half of a pair is in neither. */
@@ -66,6 +69,8 @@ static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 	*h = (struct hunt){
 		.offset = offset, .above = s->above,
 		.first_hit = s->first->hit, .first_lines = stride_lines(s->first),
+		.second_hit = s->second_hit, .second_lines = s->second_lines,
+		.until = s->until,
 	};
 	return hunt_open(h, s->t, s->pages, s->npages);
 }
@@ -95,16 +100,25 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 		return err;
 	memcpy(c->page + c->n, from, found * sizeof(*from));
 	c->n += found;
+	s->found += found;
+	s->looked_at += tested;
 	return 0;
 }
 
+/* As many as ways may miss as long as a stranger stays: in another order it goes. */
 static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
 {
+	double miss;
 	int err = 0;
 
 	w->n = (unsigned int)c->n;
-	for (unsigned int i = 1; i <= w->n && !err; i++)
+	for (unsigned int i = 1; i <= w->n && !err; i++) {
 		err = hunt_misses(h, c->page, i, 1, &w->miss[i]);
+		for (int k = 0; k < SWEEP_ORDERS && i <= w->ways && w->miss[i] > 0.5 && !err; k++) {
+			err = hunt_misses(h, c->page, i, 1, &miss);
+			w->miss[i] = fmin(w->miss[i], miss);
+		}
+	}
 	return err;
 }
 
@@ -185,16 +199,20 @@ static int overflow_at(struct survey *s, struct hunt *h, const uint32_t *with,
 		       const uint32_t *pages, size_t n, uint32_t other)
 {
 	uint32_t places[4 * HUNT_WAYS];
-	size_t at = 0;
+	/* Half of them: the lines after them are in the way of the others. */
+	size_t at = 0, flush = s->holding == HOLDING_OTHER ? h->nflush : h->nflush / 2;
 
 	for (size_t i = 0; i < s->ways; i++)
 		places[at++] = (with[i] * METER_CHUNK + h->offset) / METER_PLACE;
 	for (size_t i = 0; i < n; i++)
 		places[at++] = (pages[i] * METER_CHUNK + other) / METER_PLACE;
-	/* Half of them: the lines after them are in the way of the others. */
-	for (size_t i = 0; i < h->nflush / 2; i++)
+	for (size_t i = 0; i < flush; i++)
 		places[at++] = (h->flush[i] * METER_CHUNK + h->offset) / METER_PLACE;
-	return hunt_places_overflow(h, places, at, h->nflush / 2);
+	/* And those at @other out of the level above, where it would keep them. */
+	if (s->holding == HOLDING_OTHER && other != h->offset)
+		for (size_t i = 0; i < h->nflush; i++, flush++)
+			places[at++] = (h->flush[i] * METER_CHUNK + other) / METER_PLACE;
+	return hunt_places_overflow(h, places, at, flush);
 }
 
 /* Pages looked at together: so many that they miss the level above. */
@@ -240,20 +258,28 @@ static int is_congruent_at(struct survey *s, struct hunt *h, const struct class 
 static int find_fold(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
 	size_t n = others(s, h, c, from), want = (size_t)(FOLD_PAGES * s->classes);
-	int found;
+	int found, all = 1;
 
 	s->fold = 1;
 	if (want < FOLD_LEAST * fold_group(s))
 		want = FOLD_LEAST * fold_group(s);
 	if (n < s->ways + want)
 		return 0;
+	/* Those of its own offset are among them, or the others would not be seen either. */
+	found = is_congruent_at(s, h, c, from + want, from, want, h->offset);
+	if (found < 0)
+		return found;
+	s->doubtful |= !found;
 	/* Not the nearest lines: prefetchers tie them together anyway. */
 	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK; bit *= 2) {
 		found = is_congruent_at(s, h, c, from + want, from, want, h->offset ^ bit);
 		if (found < 0)
 			return found;
 		s->fold <<= found;
+		all &= found;
 	}
+	/* Then something else overflows them: some bit must tell sets apart. */
+	s->doubtful |= all;
 	return 0;
 }
 
@@ -333,6 +359,19 @@ static void combine_estimates(struct survey *s)
 	s->classes_se = s->classes_se > spread ? s->classes_se : spread;
 }
 
+/*
+ * Lines of an exclusive level come and go in draws as they do not in the sweep. Less
+ * exact, but no matter what comes and goes: how many lines had to be looked at for
+ * those of a class.
+ */
+static void count_by_members(struct survey *s)
+{
+	if (!s->found)
+		return;
+	s->classes = (double)s->looked_at / (double)s->found;
+	s->classes_se = s->classes / sqrt((double)s->found);
+}
+
 /* What needs a class whose ways are known to be right. */
 static int study(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
@@ -346,6 +385,8 @@ static int study(struct survey *s, struct hunt *h, const struct class *c, uint32
 		err = survey_count(s, h, w);
 	if (!err)
 		combine_estimates(s);
+	if (!err && s->holding == HOLDING_OTHER)
+		count_by_members(s);
 	if (!err && !s->fold && s->line && !s->exact)
 		err = find_fold(s, h, c, from);
 	return err;
@@ -368,8 +409,10 @@ static int resume(struct survey *s, struct hunt *h)
 static int count_exactly(struct survey *s)
 {
 	struct hunt h;
-	int err = resume(s, &h);
+	int err;
 
+	s->until = s->t->loads + PATIENCE;
+	err = resume(s, &h);
 	if (!err)
 		err = survey_count_exactly(s, &h);
 	hunt_close(&h);
@@ -390,8 +433,10 @@ int survey_estimate(struct survey *s)
 int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
 {
 	struct hunt h;
-	int err = resume(s, &h);
+	int err;
 
+	s->until = UINT64_MAX;
+	err = resume(s, &h);
 	*sizes = calloc(SURVEY_SORTED, sizeof(**sizes));
 	if (!*sizes)
 		err = -ENOMEM;
@@ -410,6 +455,7 @@ int survey_level(struct survey *s)
 
 	if (!from)
 		return -ENOMEM;
+	s->until = s->t->loads + PATIENCE;
 	for (unsigned int i = 0; i < (s->brief ? 1 : SURVEY_CLASSES) && err >= 0; i++) {
 		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK);
 		if (i == 0)
@@ -444,6 +490,7 @@ int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, s
 	if (!err) {
 		n = hunt_drop(from, nfrom, h.flush, h.nflush);
 		n = hunt_drop(from, n, s->class.page, s->class.n);
+		h.hasty = 1;
 		err = hunt_members(&h, &s->class, s->ways, from, n, want, found, &tested);
 	}
 	hunt_close(&h);

@@ -41,9 +41,12 @@ enum holding {
  * @above: ways of the level above
  * @line_above: its lines, where every trial misses it; 0: the level above is the first
  * @pages: pool of @npages whose lines at any one offset share a set above
+ * @second_hit: cycles of a hit in the second level, if that is above; else 0
+ * @second_lines: lines that it holds of the pool, whatever their offsets
  * @brief: one class only, its ways and nothing else
  * @exact: whether the classes are to be counted one by one, and the pool's lines
  *         share a set of a level that is indexed by frames, so nothing folds
+ * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
  * @hit: cycles of a hit
  * @kept: see struct hunt
@@ -54,6 +57,8 @@ enum holding {
  * @classes: different sets that lines at one offset of the pool fall into; 0 if
  *           not told
  * @classes_se: standard error of it; 0: counted
+ * @found: lines of the classes found, beyond the smallest sets, among
+ * @looked_at: lines
  * @estimate: of @classes, by each class that was found; their median counts
  * @nestimates: how many
  * @fold: offsets in a page at which a line may share a set with one at a given
@@ -70,12 +75,15 @@ struct survey {
 	unsigned int above, line_above;
 	uint32_t *pages;
 	size_t npages;
+	double second_hit, second_lines;
 	int brief, exact;
+	uint64_t until;
 	int seen;
 	double hit, kept, penalty;
 	size_t rise;
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
+	size_t found, looked_at;
 	double estimate[SURVEY_CLASSES];
 	unsigned int nestimates;
 	unsigned int fold;

@@ -81,7 +81,8 @@ static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, ui
 	double x[SIZE_DRAWS];
 	int err = 0;
 
-	for (*n = 2 * (w->ways + 1); *n < s->npages; *n = *n * 5 / 4 + 1) {
+	*n = w->ways + 1 > h->above ? w->ways + 1 : h->above;
+	for (*n *= 2; *n < s->npages; *n = *n * 5 / 4 + 1) {
 		for (int i = 0; i < SIZE_DRAWS && !err; i++)
 			err = draw(s, h, *n, list, &x[i]);
 		if (err)

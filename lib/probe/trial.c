@@ -119,6 +119,7 @@ double trial_look(struct trial *t, double warm, double turns)
 		steps = (unsigned int)ceil(turns * (double)t->nring / TRIAL_WINDOWS);
 	}
 	t->meter->ops->chase(t->meter, (uint64_t)(warm * (double)t->nring), steps, w, n);
+	t->loads += (uint64_t)(warm * (double)t->nring) + steps * n;
 	keep(t, w, n, steps);
 	use = t->nkept - (size_t)(SLOWEST * (double)t->nkept);
 	for (size_t i = 0; i < use; i++)

@@ -19,7 +19,8 @@
  * @meter: the machine
  * @rng: orders of rings
  * @begin: the meter's time when the trial was opened
- * @samples: windows taken so far
+ * @loads: taken so far
+ * @samples: windows of them
  * @discarded: of them, thrown away because something interrupted them
  * @chain_ns: nanoseconds of the meter's chain, in the last look
  * @progress: see struct sonde_cache_options; may be NULL
@@ -31,7 +32,7 @@ struct trial {
 	struct meter *meter;
 	struct sonde_rng rng;
 	double begin;
-	uint64_t samples, discarded;
+	uint64_t loads, samples, discarded;
 	double chain_ns;
 	int (*progress)(void *ctx, double done, const char *what);
 	void *progress_ctx;

@@ -589,6 +589,6 @@ int main(void)
 {
 	if (!have_nodes())
 		return tap_skip_all("sonde is not loaded");
-	keep_an_event_open();
+	keep_events_open();
 	return tap_main(tests, ARRAY_SIZE(tests));
 }

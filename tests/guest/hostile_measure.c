@@ -460,6 +460,6 @@ int main(int argc, char **argv)
 	}
 	if (!have_nodes())
 		return tap_skip_all("sonde is not loaded");
-	keep_an_event_open();
+	keep_events_open();
 	return run(seconds, seed);
 }

@@ -100,7 +100,7 @@ START_TEST(sees_that_an_index_mixes_bits_of_the_offset)
 }
 END_TEST
 
-START_TEST(knows_an_exclusive_level_and_is_not_sure_of_its_size)
+START_TEST(tells_an_exclusive_level_and_its_size)
 {
 	model.cache[1].bytes = MIB;
 	model.cache[1].ways = 16;
@@ -109,9 +109,48 @@ START_TEST(knows_an_exclusive_level_and_is_not_sure_of_its_size)
 	model.prefetch = 0;
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
 	find(1);
-	ck_assert_uint_eq(g->level[1].survey.ways, 16);
 	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
-	ck_assert_double_lt(g->level[1].confidence, 0.95);
+	ck_assert_uint_eq(g->level[1].survey.ways, 16);
+	ck_assert_uint_eq(g->level[1].size, MIB);
+}
+END_TEST
+
+START_TEST(divides_out_sets_of_the_second_level_that_share_one_of_the_third)
+{
+	model.cache[1].bytes = MIB;	/* 2048 sets, and 512 of each slice */
+	model.cache[2] = (struct machine_cache){
+		.bytes = 6 * MIB, .ways = 12, .cycles = 40, .index = INDEX_SLICED, .slices = 16,
+	};
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	assert_level(2, 6 * MIB, 12, 64);
+}
+END_TEST
+
+/* So that a set keeps a stranger, and two of its own lines miss instead of one. */
+START_TEST(is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two)
+{
+	model.cache[1] = (struct machine_cache){
+		.bytes = 768 * KIB, .ways = 24, .cycles = 12, .policy = POLICY_PLRU,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, 768 * KIB, 24, 64);
+}
+END_TEST
+
+/* Pages a way of the first level apart have few of its sets to be in. */
+START_TEST(needs_few_lines_of_a_first_level_of_two_ways)
+{
+	model.cache[0] = (struct machine_cache){ .bytes = 64 * KIB, .ways = 2, .cycles = 4 };
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 16, .cycles = 14, .policy = POLICY_FIFO, .index = INDEX_XOR,
+	};
+	model.prefetch = 0;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_uint_eq(g->level[1].survey.ways, 16);
+	ck_assert_uint_eq(g->level[1].size, MIB);
 }
 END_TEST
 
@@ -247,7 +286,10 @@ int main(void)
 	tcase_add_loop_test(tc, knows_nothing_of_replacement_and_needs_not, 0,
 			    (int)(sizeof(policies) / sizeof(*policies)));
 	tcase_add_test(tc, sees_that_an_index_mixes_bits_of_the_offset);
-	tcase_add_test(tc, knows_an_exclusive_level_and_is_not_sure_of_its_size);
+	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
+	tcase_add_test(tc, divides_out_sets_of_the_second_level_that_share_one_of_the_third);
+	tcase_add_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two);
+	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
 	tcase_add_test(tc, names_no_size_of_a_guests_last_level);
 	tcase_add_test(tc, true_frames_predict_plainly);
