@@ -48,6 +48,10 @@ compiles_alone() {
 # What the map exports.
 sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$tmp/map"
 
+# And with those of libsonde-coll, which has a header among them.
+sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" coll/libsonde-coll.map |
+	sort >"$tmp/maps"
+
 # What headers declare, each with the comment before it: "name since" a line.
 awk '
 	/^\/\*\*/ { comment = ""; inside = 1 }
@@ -74,7 +78,7 @@ nm -D --defined-only "$so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
 sed -n 's/^\.Nm \(sonde_[a-z0-9_]*\).*/\1/p' man/*.3 | sort -u >"$tmp/pages"
 
 map_is_declared() { only_in "$tmp/map" "$tmp/declared" 'in the map, in no header'; }
-declared_is_in_map() { only_in "$tmp/declared" "$tmp/map" 'in a header, not in the map'; }
+declared_is_in_map() { only_in "$tmp/declared" "$tmp/maps" 'in a header, not in the map'; }
 map_is_exported() { only_in "$tmp/map" "$tmp/exported" "in the map, not in $so"; }
 exported_is_in_map() { only_in "$tmp/exported" "$tmp/map" "in $so, not in the map"; }
 map_has_pages() { only_in "$tmp/map" "$tmp/pages" 'in the map, in .Nm of no page'; }

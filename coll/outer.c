@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* outer - what the outer algorithms share: how much fits, and lists of messages */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "algorithms.h"
+#include "outer.h"
+#include "plan.h"
+#include "segment.h"
+
+static size_t divide_up(int a, int b)
+{
+	return (size_t)((a + b - 1) / b);
+}
+
+/* Blocks that the fullest rank receives to distribute. */
+static size_t count_ground(const struct coll_plan *plan, const struct coll_choice *choice)
+{
+	size_t most = 0;
+
+	for (int b = 0; b < plan->nnodes; b++) {
+		const int n = plan->nodes[b].n;
+		size_t blocks = 0;
+
+		if (choice->outer == COLL_LEADER) {
+			blocks = divide_up(n, choice->k) * (size_t)(plan->size - n);
+		} else {
+			for (int a = 0; a < plan->nnodes; a++)
+				blocks += (a == b ? 1 : divide_up(plan->nodes[a].n, n)) *
+					  (size_t)n;
+		}
+		if (blocks > most)
+			most = blocks;
+	}
+	return most;
+}
+
+static size_t count_collected(const struct coll_plan *plan, const struct coll_choice *choice)
+{
+	enum coll_map_kind kind = COLL_MAP_LOCAL;
+
+	if (choice->outer == COLL_SA)
+		kind = COLL_MAP_SPREAD;
+	else if (choice->outer == COLL_LEADER)
+		kind = COLL_MAP_LEADERS;
+	return (size_t)coll_map_most(plan, kind, choice->k) * (size_t)plan->most;
+}
+
+size_t coll_outer_blocks(const struct coll_plan *plan, const struct coll_choice *choice)
+{
+	const size_t collected = choice->outer == COLL_RD ? 0 : count_collected(plan, choice);
+	const size_t ground = choice->outer == COLL_RD || choice->outer == COLL_LEADER ?
+			      count_ground(plan, choice) : 0;
+
+	return collected > ground ? collected : ground;
+}
+
+size_t coll_outer_chunk(const struct coll_plan *plan, const struct coll_choice *choice,
+			size_t block)
+{
+	return coll_in_node_of(choice)->chunk(plan, coll_outer_blocks(plan, choice), block);
+}
+
+int coll_outer_begin(struct coll_call *call, const struct coll_choice *choice, size_t *chunk)
+{
+	struct coll_plan *plan = call->plan;
+	const size_t blocks = coll_outer_blocks(plan, choice);
+	int err = 0;
+
+	*chunk = coll_outer_chunk(plan, choice, call->block);
+	if (choice->way == COLL_SHM && blocks * *chunk > plan->segment->area) {
+		coll_plan_grow(plan, blocks * *chunk);
+		*chunk = coll_outer_chunk(plan, choice, call->block);
+	}
+	if (!*chunk)
+		return COLL_HAND_OVER;
+	/* A block that is not a range of memory goes as a whole or not at all. */
+	if (choice->way == COLL_SHM && *chunk == call->block)
+		return 0;
+	if (!call->send.type.is_dense)
+		err = coll_side_flatten(call, &call->send);
+	if (!err && !call->recv.type.is_dense)
+		err = coll_recv_flatten(call);
+	return err;
+}
+
+struct coll_message *coll_messages_new(const struct coll_plan *plan)
+{
+	return malloc(2 * (size_t)plan->size * sizeof(struct coll_message));
+}
+
+char *coll_direct(const struct coll_call *call, const struct coll_node *node, size_t len)
+{
+	if (len != call->block || !coll_side_range(&call->recv, 0) ||
+	    node->ranks[node->n - 1] - node->ranks[0] != node->n - 1)
+		return NULL;
+	return coll_side_range(&call->recv, node->ranks[0]);
+}
+
+int coll_take_node(struct coll_call *call, const struct coll_node *node, size_t off, size_t len,
+		   const char *at)
+{
+	int err = 0;
+
+	for (int i = 0; i < node->n && !err; i++)
+		err = coll_take(call, node->ranks[i], off, len, at + (size_t)i * len);
+	return err;
+}

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every composition gives what MPI itself gives, whatever the number of ranks and
+# where they are. Nodes are made up by MPICH (MPIR_CVAR_NUM_CLIQUES), in blocks or
+# by turns. SONDE_LONG=1: more sizes, more mappings, and exchanges at random.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+O=${O:-build}
+program=$O/mpich/tests/mpi/alltoall
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+if [ ! -x "$program" ]; then
+	echo "1..0 # SKIP no MPICH: install libmpich-dev and mpich"
+	exit 0
+fi
+count=0 failed=0
+
+# run NAME RANKS NODES BLOCK ARGUMENT...
+run() {
+	name=$1 ranks=$2 nodes=$3 block=$4
+	shift 4
+	count=$((count + 1))
+		if SONDE_PROFILE=/dev/null MPIR_CVAR_NUM_CLIQUES=$nodes MPIR_CVAR_CLIQUES_BY_BLOCK=$block \
+		timeout "${LIMIT:-120}" "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$program" \
+		"$@" >"$out" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		grep -v '^ok' "$out" | sed 's/^/# /' | head -n 20
+		failed=1
+	fi
+}
+
+mode=--quick
+[ -z "${SONDE_LONG:-}" ] || { mode='' LIMIT=1800; }
+for ranks in 1 2 3 4 5 6 7 8 9 12 13 16; do
+	# shellcheck disable=SC2086 # nothing or one word
+	run "$ranks ranks on one node" $ranks 1 0 $mode
+done
+for where in '4 2 1' '5 3 0' '7 3 1' '8 2 0' '9 4 1' '12 3 0' '13 3 1' '16 4 1'; do
+	read -r ranks nodes block <<<"$where"
+	how=$([ "$block" = 1 ] && echo 'in blocks' || echo 'by turns')
+	# shellcheck disable=SC2086
+	run "$ranks ranks on $nodes nodes $how" "$ranks" "$nodes" "$block" $mode
+done
+if [ -n "${SONDE_LONG:-}" ]; then
+	for ranks in 2 3 4 5 6 7 8 9 12 13 16; do
+		for nodes in 2 3 5; do
+			[ "$nodes" -lt "$ranks" ] || continue
+			run "$ranks ranks on $nodes nodes by turns, all" "$ranks" "$nodes" 0
+			run "$ranks ranks on $nodes nodes in blocks, all" "$ranks" "$nodes" 1
+		done
+	done
+	for where in '4 1 0' '6 2 0' '9 3 1' '8 1 0' '7 3 0'; do
+		read -r ranks nodes block <<<"$where"
+		run "$ranks ranks on $nodes nodes at random" "$ranks" "$nodes" "$block" \
+			--random "${SONDE_LONG_SECONDS:-360}"
+	done
+else
+	run "5 ranks on 2 nodes at random" 5 2 0 --random 3
+	run "4 ranks on one node at random" 4 1 0 --random 3
+fi
+echo "1..$count"
+exit $failed
