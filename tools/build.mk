@@ -2,18 +2,26 @@
 TOOL_SRC := $(sort $(wildcard tools/*.c))
 TOOL_OBJ := $(TOOL_SRC:%.c=$(O)/%.o)
 
+# Where what it preloads is installed.
+$(O)/.libdir: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(libdir)' | cmp -s - $@ || echo '$(libdir)' >$@
+
+$(O)/tools/run-preload.o: $(O)/.libdir
+$(O)/tools/run-preload.o: SONDE_CPPFLAGS += -DSONDE_LIBDIR=\"$(libdir)\"
+
 PROGRAMS += $(O)/sonde
 INSTALL_TARGETS += install-tools
 
 # In the output folder the library is found beside the program; what is
 # installed is linked anew, so that no path of the build tree goes with it.
-link-tool = $(CC) $(SONDE_LDFLAGS) $(LDFLAGS) $(1) -o $@ $(TOOL_OBJ) -L$(O) -lsonde $(SONDE_LIBS)
+link-tool = $(CC) $(SONDE_LDFLAGS) $(LDFLAGS) $(1) -o $@ $(TOOL_OBJ) $(A2A_LIB) -L$(O) -lsonde $(SONDE_LIBS)
 
-$(O)/sonde: $(TOOL_OBJ) $(O)/libsonde.so
+$(O)/sonde: $(TOOL_OBJ) $(A2A_LIB) $(O)/libsonde.so
 	$(say) LD $@
 	$(Q)$(call link-tool,-Wl$(comma)-rpath$(comma)'$$ORIGIN')
 
-$(O)/installed/sonde: $(TOOL_OBJ) $(O)/libsonde.so
+$(O)/installed/sonde: $(TOOL_OBJ) $(A2A_LIB) $(O)/libsonde.so
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call link-tool)
