@@ -78,7 +78,7 @@ TESTS :=		# what prove runs in `make check`
 TEST_PROGRAMS :=	# what must be built before
 INSTALL_TARGETS :=
 
-include $(sort $(wildcard */build.mk) $(wildcard tests/*/build.mk))
+include $(sort $(wildcard */build.mk) $(wildcard coll/*/build.mk tests/*/build.mk))
 
 .PHONY: all install clean help deps deps-check run check check-long
 all: $(PROGRAMS) ## build/sonde and libsonde; they run in place
@@ -127,10 +127,12 @@ run: deps ## install what is needed, build, measure this machine, show the repor
 check: deps-check ## install what is needed, build, run all tests
 	$(Q)$(MAKE) --no-print-directory run-tests
 
-check-long: ## make check, check-kernels and check-debug
+check-long: ## make check, check-kernels, check-debug, check-sim and check-counts
 	$(Q)$(MAKE) --no-print-directory check
 	$(Q)$(MAKE) --no-print-directory check-kernels
 	$(Q)$(MAKE) --no-print-directory check-debug
+	$(Q)$(MAKE) --no-print-directory check-sim
+	$(Q)$(MAKE) --no-print-directory check-counts
 
 .PHONY: run-tests
 run-tests: all $(TEST_PROGRAMS)

@@ -13,7 +13,7 @@ $(O)/tests/libsim.a: $(SIM_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(UNIT_BIN): $(O)/%: $(O)/%.o $(O)/tests/libsim.a $(O)/libsonde.a
+$(UNIT_BIN): $(O)/%: $(O)/%.o $(O)/tests/libsim.a $(A2A_LIB) $(O)/libsonde.a
 	$(say) LD $@
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(SONDE_LIBS)
 

@@ -40,6 +40,8 @@ struct cli_option {
  * @subcommands: ends with NULL; NULL if it has none. Their names are two words
  * @operand: what it takes beside options, exactly one; NULL if nothing
  * @set_operand: as cli_option.set
+ * @set_program: in place of an operand: takes a program and its arguments, up to
+ *               a NULL; options end where it begins
  */
 struct cli_command {
 	const char *name;
@@ -49,10 +51,11 @@ struct cli_command {
 	const struct cli_command *const *subcommands;
 	const char *operand;
 	int (*set_operand)(void *options, const char *arg);
+	int (*set_program)(void *options, char **argv);
 };
 
 extern const struct cli_command cmd_analyse, cmd_bench, cmd_cache, cmd_clock, cmd_colour, cmd_info,
-	cmd_report, cmd_share;
+	cmd_report, cmd_run, cmd_share, cmd_sim;
 
 /* Every command's options begin with this, and its table ends with the macro. */
 struct cli_common {

@@ -80,10 +80,14 @@ void cli_help(const struct cli_command *command)
 }
 
 /* getopt_long's two views of the table; long options return 256 + index. */
-static void fill_getopt(const struct cli_option *table, struct option *longs, char *shorts)
+static void fill_getopt(const struct cli_command *command, struct option *longs, char *shorts)
 {
+	const struct cli_option *table = command->options;
 	size_t n = 0;
 
+	/* What follows a program's name is the program's. */
+	if (command->set_program)
+		*shorts++ = '+';
 	*shorts++ = ':';
 	for (const struct cli_option *o = table; o->name && n < MAX_OPTIONS; o++, n++) {
 		longs[n] = (struct option){
@@ -142,6 +146,8 @@ static int take_operand(const struct cli_command *command, int n, char **words, 
 {
 	int taken = command->operand && n;
 
+	if (n && command->set_program)
+		return command->set_program(options, words);
 	if (n > taken) {
 		cli_error("does not take '%s'; `sonde %s --help` lists the options",
 			  words[taken], command->name);
@@ -158,10 +164,10 @@ static int take_operand(const struct cli_command *command, int n, char **words, 
 int cli_parse(const struct cli_command *command, int argc, char **argv, void *options)
 {
 	struct option longs[MAX_OPTIONS + 1];
-	char shorts[2 * MAX_OPTIONS + 2];
+	char shorts[2 * MAX_OPTIONS + 3];
 	int key;
 
-	fill_getopt(command->options, longs, shorts);
+	fill_getopt(command, longs, shorts);
 	opterr = 0;
 	optind = 0;
 	while ((key = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {

@@ -17,6 +17,8 @@ static const struct cli_command *const commands[] = {
 	&cmd_colour,
 	&cmd_clock,
 	&cmd_bench,
+	&cmd_run,
+	&cmd_sim,
 	&cmd_analyse,
 };
 
