@@ -160,7 +160,7 @@ static double second_lines(const struct geometry *g)
 {
 	const struct survey *s = &g->level[1].survey;
 
-	return s->ways * page_classes(s) * METER_CHUNK_LINES;
+	return s->ways * page_classes(s) * METER_CHUNK / (s->line ? s->line : METER_LINE);
 }
 
 /*
