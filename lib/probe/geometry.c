@@ -319,6 +319,11 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	err = take_reach(w, l, above->ways);
 	if (err)
 		return err;
+	/* Memory: what a miss costs was thought to be less than it is. */
+	if (to_ns(w->t, l->reach.hit) >= MEMORY_NS) {
+		w->g->level[w->g->nlevels - 1].survey.penalty = l->reach.hit - above->hit;
+		return 0;
+	}
 	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;
