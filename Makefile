@@ -53,7 +53,7 @@ export V
 
 # Goals that install packages first run alone, then make anew: what pkg-config
 # answers below must be asked after the packages are there.
-ifneq ($(filter deps deps-check help clean run check check-long check-kernels check-debug budget,$(MAKECMDGOALS)),)
+ifneq ($(filter deps deps-check help clean run check check-long check-kernels check-debug check-corpus check-mpi-long budget,$(MAKECMDGOALS)),)
 SONDE_DEFERRED := 1
 endif
 
@@ -127,12 +127,9 @@ run: deps ## install what is needed, build, measure this machine, show the repor
 check: deps-check ## install what is needed, build, run all tests
 	$(Q)$(MAKE) --no-print-directory run-tests
 
-check-long: ## make check, check-kernels, check-debug, check-sim and check-counts
-	$(Q)$(MAKE) --no-print-directory check
-	$(Q)$(MAKE) --no-print-directory check-kernels
-	$(Q)$(MAKE) --no-print-directory check-debug
-	$(Q)$(MAKE) --no-print-directory check-sim
-	$(Q)$(MAKE) --no-print-directory check-counts
+check-long: ## make check and all that takes longer
+	$(Q)for part in check check-kernels check-debug check-corpus check-sim check-mpi-long check-counts; do \
+		$(MAKE) --no-print-directory $$part || exit; done
 
 .PHONY: run-tests
 run-tests: all $(TEST_PROGRAMS)

@@ -106,8 +106,8 @@ static int is_among(unsigned int cpu, const unsigned int *cpus, int n)
 	return 0;
 }
 
-static int choose_cpus(const struct copy_options *o, const struct sonde_topology *topo,
-		       unsigned int chosen[2])
+int bench_choose_cpus(const char *text, const struct sonde_topology *topo,
+		      unsigned int chosen[2])
 {
 	int n = sonde_topology_cpus(topo, NULL, 0);
 	unsigned int *cpus = n > 0 ? calloc((size_t)n, sizeof(*cpus)) : NULL;
@@ -121,8 +121,8 @@ static int choose_cpus(const struct copy_options *o, const struct sonde_topology
 	n = sonde_topology_cpus(topo, cpus, (size_t)n);
 	chosen[0] = cpus[0];
 	chosen[1] = cpus[n > 1];
-	if (o->cpus)
-		status = parse_cpus(o->cpus, chosen);
+	if (text)
+		status = parse_cpus(text, chosen);
 	for (int i = 0; i < 2 && status == CLI_DONE; i++) {
 		if (is_among(chosen[i], cpus, n))
 			continue;
@@ -220,39 +220,10 @@ static void print_table(const struct bench_result *result)
 	}
 }
 
-static void print_choice(const struct bench_result *result, const struct sonde_profile *profile,
-			 int is_shared)
+static void print_line(void *ctx, const char *line)
 {
-	enum sonde_transfer_way now = SONDE_TRANSFER_AUTO, way;
-	char size[TEXT_LEN];
-
-	printf("best for %s memory:", is_shared ? "shared" : "private");
-	for (size_t i = 0; i < result->nsizes; i++) {
-		if (sonde_profile_transfer_way(profile, is_shared, result->sizes[i], &way) ||
-		    way == now)
-			continue;
-		if (now == SONDE_TRANSFER_AUTO)
-			printf(" %s", sonde_transfer_way_name(way));
-		else
-			printf(", from %s on %s", text_size(size, result->sizes[i]),
-			       sonde_transfer_way_name(way));
-		now = way;
-	}
-	puts(now == SONDE_TRANSFER_AUTO ? " none was measured" : "");
-}
-
-static void print_twice(const struct sonde_profile *profile)
-{
-	char size[TEXT_LEN];
-	uint64_t bytes;
-
-	if (sonde_profile_transfer_twice(profile, &bytes))
-		return;
-	if (bytes)
-		printf("two copies through shared memory beat one of private memory up to %s\n",
-		       text_size(size, bytes));
-	else
-		puts("two copies through shared memory beat one of private memory at no size");
+	(void)ctx;
+	puts(line);
 }
 
 static void print_result(const struct bench_result *result, const struct sonde_profile *profile,
@@ -262,28 +233,12 @@ static void print_result(const struct bench_result *result, const struct sonde_p
 	       "memcpy from\nshared memory\n\n", request->cpus[0], request->cpus[1]);
 	print_table(result);
 	printf("\n95 %% intervals of the medians: within %.1f %%\n", 100 * result->worst);
-	for (int is_shared = 0; is_shared < 2; is_shared++)
-		print_choice(result, profile, is_shared);
-	print_twice(profile);
-	for (int way = SONDE_TRANSFER_MODULE; way <= SONDE_TRANSFER_SHM; way++)
-		if (*result->whys[way])
-			printf("no %s: %s\n", sonde_transfer_way_name((enum sonde_transfer_way)way),
-			       result->whys[way]);
+	bench_describe(result, profile, print_line, NULL);
 	if (request->cpus[0] == request->cpus[1])
 		puts("no twice: two processes on one CPU cannot copy at once");
 }
 
 /* ---- the profile -------------------------------------------------------- */
-
-static int fill_profile(struct sonde_profile *profile, const struct bench_result *result)
-{
-	const char *why = *result->whys[SONDE_TRANSFER_MODULE] ?
-			  result->whys[SONDE_TRANSFER_MODULE] : NULL;
-	const char *best = !why ? "module" : *result->whys[SONDE_TRANSFER_CMA] ? "shm" : "cma";
-	int err = sonde_profile_set_transfers(profile, result->points, result->npoints);
-
-	return err ? err : sonde_profile_set_backend(profile, "transfer", best, why);
-}
 
 /* What else it says of this machine stays. */
 static int save(const struct bench_result *result, const struct sonde_topology *topo)
@@ -298,7 +253,7 @@ static int save(const struct bench_result *result, const struct sonde_topology *
 			err = sonde_profile_set_machine(profile, topo);
 	}
 	if (!err)
-		err = fill_profile(profile, result);
+		err = bench_fill_profile(profile, result);
 	if (!err) {
 		what = "save";
 		err = sonde_profile_save(profile, NULL);
@@ -322,7 +277,7 @@ static int show(const struct copy_options *o, const struct bench_request *reques
 		if (!err)
 			err = sonde_profile_set_clock(profile, sonde_clock_info(request->clk));
 		if (!err)
-			err = fill_profile(profile, result);
+			err = bench_fill_profile(profile, result);
 		if (!err && o->common.json)
 			sonde_profile_dump(profile, stdout);
 		else if (!err)
@@ -399,7 +354,7 @@ static int run(int argc, char **argv)
 		free(result);
 		return CLI_FAILED;
 	}
-	status = choose_cpus(&o, topo, request.cpus);
+	status = bench_choose_cpus(o.cpus, topo, request.cpus);
 	if (status == CLI_DONE) {
 		cli_stop_catch();
 		status = measure_and_draw(&o, topo, &request, result);

@@ -64,7 +64,7 @@ static void write_script(FILE *out, const struct bench_result *result)
 		"'100 us' 1e5, '1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9) nomirror\n"
 		"set xtics ('1 B' 1, '16 B' 16, '256 B' 256, '4 KiB' 4096, '64 KiB' 65536, "
 		"'1 MiB' 1048576, '16 MiB' 16777216, '256 MiB' 268435456) nomirror\n"
-		"set key top left reverse Left samplen 2.5\n", most * 1.3);
+		"set key bmargin center horizontal maxrows 1 samplen 2.5\n", most * 1.3);
 	for (int m = 0; m < BENCH_METHODS; m++)
 		n[m] = write_data(out, result, (enum bench_method)m);
 	for (int m = 0; m < BENCH_METHODS; m++) {
@@ -99,6 +99,27 @@ static int draw(const struct bench_result *result, struct child *child)
 	err = child_run(child);
 	free(script);
 	return err;
+}
+
+static int write_for_page(FILE *out, const struct machine *m)
+{
+	if (!m->transfers || !m->transfers->npoints)
+		return -ENODATA;
+	write_script(out, m->transfers);
+	return 0;
+}
+
+int picture_transfers(const struct machine *m, struct picture *picture)
+{
+	static const struct plot transfers = {
+		.id = "transfers",
+		.what = "copies between processes",
+		.label = "Time of a copy from another process by its size",
+		.nothing = "none was measured",
+		.write = write_for_page,
+	};
+
+	return plot_picture(m, &transfers, picture);
 }
 
 int bench_figure_open(const char *path)

@@ -470,8 +470,10 @@ static int bind_reader(unsigned int cpu)
 int bench_measure(const struct bench_request *request, struct bench_result *result)
 {
 	struct reader r = { .request = request, .result = result };
-	int err, status = bind_reader(request->cpus[0]);
+	cpu_set_t before;
+	int err, status, is_known = !sched_getaffinity(0, sizeof(before), &before);
 
+	status = bind_reader(request->cpus[0]);
 	if (status != CLI_DONE)
 		return status;
 	choose_sizes(result, request->max_bytes);
@@ -484,5 +486,7 @@ int bench_measure(const struct bench_request *request, struct bench_result *resu
 		status = CLI_FAILED;
 	}
 	close_reader(&r);
+	if (is_known)
+		sched_setaffinity(0, sizeof(before), &before);
 	return status;
 }

@@ -10,7 +10,9 @@
 #include <sonde/clock.h>
 #include <sonde/profile.h>
 #include <sonde/region.h>
+#include <sonde/topology.h>
 #include "cli.h"
+#include "picture.h"
 
 /* One file each; the table is in cmd-bench.c. */
 extern const struct cli_command bench_copy;
@@ -131,14 +133,31 @@ struct bench_request {
 	enum bench_pages pages;
 };
 
+/* "READER,OWNER", or NULL: the first two allowed. Return: exit status, likewise. */
+int bench_choose_cpus(const char *text, const struct sonde_topology *topo,
+		      unsigned int chosen[2]);
+
 /* Return: exit status, after an error was said. */
 int bench_measure(const struct bench_request *request, struct bench_result *result);
+
+/* What copies cost, and which way was found best. Return: 0, -ENOMEM. */
+int bench_fill_profile(struct sonde_profile *profile, const struct bench_result *result);
+
+/*
+ * Lines of text, without their ends: the best ways by size, and why a way was
+ * not measured.
+ */
+void bench_describe(const struct bench_result *result, const struct sonde_profile *profile,
+		    void (*say)(void *ctx, const char *line), void *ctx);
 
 /*
  * The figure's file, so that what cannot be written is known before anything is
  * measured: a descriptor, or -1 after an error was said.
  */
 int bench_figure_open(const char *path);
+
+/* The same as an element of a page. Return: 0, -ECANCELED, or @picture says why not. */
+int picture_transfers(const struct machine *m, struct picture *picture);
 
 /* Return: exit status, after an error was said. */
 int bench_figure_write(const struct bench_result *result, const char *path, int fd);

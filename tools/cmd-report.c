@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench.h"
 #include "text.h"
 #include "describe.h"
 #include "output.h"
@@ -62,11 +63,14 @@ static void draw_plots(struct page *page)
 	if (err && err != -ENODATA) {
 		copy_why(&page->sweeps, "misses by lines of one set", &page->curve);
 		copy_why(&page->capacity, "capacity by set sampling", &page->curve);
+		copy_why(&page->transfers, "copies between processes", &page->curve);
 		return;
 	}
 	picture_sweeps(page->machine, &page->sweeps);
 	if (!cli_stop_requested())
 		picture_capacity(page->machine, &page->capacity);
+	if (!cli_stop_requested())
+		picture_transfers(page->machine, &page->transfers);
 }
 
 /* A picture less is a report still. */
@@ -111,6 +115,7 @@ static int write_page(const struct machine *m, struct output *out)
 	picture_free(&page.capacity);
 	picture_free(&page.classes);
 	picture_free(&page.sharing);
+	picture_free(&page.transfers);
 	picture_free(&page.topology);
 	return err;
 }
@@ -157,6 +162,12 @@ static int save_default(const struct machine *m)
 	return CLI_FAILED;
 }
 
+static void print_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	puts(line);
+}
+
 static int show(const struct machine *m, const struct report_options *o)
 {
 	if (o->measure.common.json) {
@@ -172,6 +183,8 @@ static int show(const struct machine *m, const struct report_options *o)
 		cli_error("not enough memory for the table");
 		return CLI_FAILED;
 	}
+	printf("\nCopies between processes\n");
+	bench_describe(m->transfers, m->profile, print_line, NULL);
 	printf("\nIn use\n");
 	print_backends(m);
 	printf("\n%s/profile.json  for programs, see sonde-profile(5)\n"
@@ -199,6 +212,8 @@ static int measure_and_write(struct machine *m, struct output *out,
 		status = machine_measure_caches(m, &o->measure);
 	if (status == CLI_DONE)
 		status = measure_sharing(m, o);
+	if (status == CLI_DONE)
+		status = machine_measure_transfers(m, &o->measure);
 	if (status == CLI_DONE)
 		status = machine_save_samples(m, &o->measure);
 	if (status == CLI_DONE)

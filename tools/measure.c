@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sonde/servet.h>
+#include "bench.h"
 #include "measure.h"
 #include "text.h"
 
@@ -281,8 +282,31 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 	return machine_keep_caches(m, options->method);
 }
 
+/* What does not fit into the caches of today is longer than there is time for. */
+#define TRANSFER_MOST	((size_t)4 << 20)
+
+int machine_measure_transfers(struct machine *m, const struct measure_options *options)
+{
+	struct bench_request request = {
+		.clk = m->clk, .max_bytes = TRANSFER_MOST,
+		.budget_s = options->budget_s / 10,
+	};
+	int status = bench_choose_cpus(NULL, m->topo, request.cpus);
+
+	m->transfers = calloc(1, sizeof(*m->transfers));
+	if (status == CLI_DONE && m->transfers)
+		status = bench_measure(&request, m->transfers);
+	if (status == CLI_DONE &&
+	    (!m->transfers || bench_fill_profile(m->profile, m->transfers))) {
+		cli_error("not enough memory for the profile");
+		status = CLI_FAILED;
+	}
+	return status;
+}
+
 void machine_close(struct machine *m)
 {
+	free(m->transfers);
 	sonde_recorder_close(m->recorder);
 	sonde_profile_free(m->profile);
 	sonde_share_report_free(m->sharing);

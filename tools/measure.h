@@ -73,6 +73,7 @@ int measure_set_samples(void *options, const char *arg);
  * @claimed: what every source claims of it
  * @caches: NULL until measured
  * @sharing: NULL until measured
+ * @transfers: what copies between processes cost; NULL until measured
  * @profile: all of it as a document
  * @recorder: of the samples; NULL if they are not kept
  */
@@ -87,6 +88,7 @@ struct machine {
 	struct sonde_claims *claimed;
 	struct sonde_cache_report *caches;
 	struct sonde_share_report *sharing;
+	struct bench_result *transfers;
 	struct sonde_profile *profile;
 	struct sonde_recorder *recorder;
 };
@@ -95,6 +97,9 @@ struct machine {
  * what machine_open() left, also on failure. */
 int machine_open(struct machine *m, int cpu);
 int machine_measure_caches(struct machine *m, const struct measure_options *options);
+
+/* Copies between processes, for a tenth of the time that caches may take. */
+int machine_measure_transfers(struct machine *m, const struct measure_options *options);
 
 /* What hwloc claims of m->cpu to m->claims; m->caches and the claims to the
  * profile. Return: an exit status. */

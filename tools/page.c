@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "bench.h"
 #include "claims.h"
 #include "text.h"
 #include "describe.h"
@@ -45,7 +46,8 @@ static const char style[] =
 	"{fill:var(--ink)}.sweeps [stroke='black'],.capacity [stroke='black']"
 	"{stroke:var(--ink)}.sweeps,.capacity,.classes{margin-bottom:1.6rem}"
 	".sweeps,.capacity{overflow-x:auto}.capacity div{min-width:42rem}\n"
-	".sharing [fill='black']{fill:var(--ink)}.sharing{margin-top:1rem}\n"
+	".sharing [fill='black'],.transfers [fill='black']{fill:var(--ink)}"
+	".transfers [stroke='black']{stroke:var(--ink)}.sharing{margin-top:1rem}\n"
 	".curve [fill='black']{fill:var(--ink)}.curve [stroke='black']{stroke:var(--ink)}\n"
 	".topology svg{background:#fff;border:1px solid var(--rule);padding:.5rem}\n"
 	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.2rem;margin:0}\n"
@@ -299,6 +301,23 @@ static int write_sharing(FILE *out, const struct page *page)
 	return err;
 }
 
+static void write_paragraph(void *out, const char *line)
+{
+	write_element(out, "p", line);
+	fputc('\n', out);
+}
+
+static void write_transfers(FILE *out, const struct page *page)
+{
+	fputs("<section id=\"transfers\">\n<h2>Copies between processes</h2>\n", out);
+	bench_describe(page->machine->transfers, page->machine->profile, write_paragraph, out);
+	write_picture(out, "transfers", &page->transfers, 1,
+		      "One process copies from the memory of another: medians with their 95 % "
+		      "intervals. memcpy reads memory that both have mapped, which is the least "
+		      "that a copy can cost; twice goes through shared memory by two copies.");
+	fputs("</section>\n", out);
+}
+
 static void write_backends(FILE *out, const struct machine *m)
 {
 	struct backend backends[NBACKENDS];
@@ -405,6 +424,7 @@ int page_write(FILE *out, const struct page *page)
 	err = write_sharing(out, page);
 	if (err)
 		return err;
+	write_transfers(out, page);
 	fputs("<section id=\"topology\">\n<h2>Topology as claimed</h2>\n", out);
 	write_picture(out, "topology", &page->topology, 2,
 		      "By lstopo of hwloc: what firmware and kernel say. sonde measured none of it.");

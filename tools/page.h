@@ -14,6 +14,7 @@
  * @capacity: by set sampling, likewise
  * @classes: of pages, likewise
  * @sharing: who shares which cache, likewise
+ * @transfers: copies between processes, likewise
  * @topology: likewise
  */
 struct page {
@@ -23,6 +24,7 @@ struct page {
 	struct picture capacity;
 	struct picture classes;
 	struct picture sharing;
+	struct picture transfers;
 	struct picture topology;
 };
 

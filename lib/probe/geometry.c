@@ -160,7 +160,7 @@ static double second_lines(const struct geometry *g)
 {
 	const struct survey *s = &g->level[1].survey;
 
-	return s->ways * page_classes(s) * METER_CHUNK_LINES;
+	return s->ways * page_classes(s) * METER_CHUNK / (s->line ? s->line : METER_LINE);
 }
 
 /*
@@ -319,6 +319,11 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	err = take_reach(w, l, above->ways);
 	if (err)
 		return err;
+	/* Memory: what a miss costs was thought to be less than it is. */
+	if (to_ns(w->t, l->reach.hit) >= MEMORY_NS) {
+		w->g->level[w->g->nlevels - 1].survey.penalty = l->reach.hit - above->hit;
+		return 0;
+	}
 	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;
@@ -339,6 +344,18 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	return err;
 }
 
+/* For who watches: a level takes longer the further out it is. */
+static void announce(struct trial *t, size_t nlevels)
+{
+	static const struct { const char *what; double done; } stages[GEOMETRY_LEVELS] = {
+		{ "sets of the first level", 0 }, { "sets of the second level", 0.1 },
+		{ "sets of the third level", 0.4 }, { "sets of the fourth level", 0.8 },
+	};
+
+	t->what = stages[nlevels].what;
+	t->done = stages[nlevels].done;
+}
+
 /* Levels beyond the second, from @above on, while the next is not memory. */
 static int further(struct ground *w, struct survey *above)
 {
@@ -349,6 +366,7 @@ static int further(struct ground *w, struct survey *above)
 	while (!err && above->ways && w->g->nlevels < GEOMETRY_LEVELS &&
 	       to_ns(w->t, beyond) < MEMORY_NS) {
 		l = &w->g->level[w->g->nlevels];
+		announce(w->t, w->g->nlevels);
 		set_bytes *= page_classes(above);
 		err = next_pool(w, above);
 		if (!err)
@@ -419,6 +437,7 @@ static int find(struct ground *w, size_t max_bytes)
 	size_t step, bytes;
 	int err = w->t->meter->ops->pages(w->t->meter, STRIDE_CHUNKS);
 
+	announce(w->t, 0);
 	if (!err)
 		err = stride_find(w->t, &g->first);
 	g->beyond = g->first.beyond;
@@ -432,6 +451,7 @@ static int find(struct ground *w, size_t max_bytes)
 	step = g->first.way_bytes > METER_CHUNK ? g->first.way_bytes : METER_CHUNK;
 	bytes = step * POOL_PAGES < max_bytes ? step * POOL_PAGES : max_bytes;
 	l = &g->level[1];
+	announce(w->t, 1);
 	err = get_pages(w, bytes);
 	if (!err)
 		err = second(w, &l->survey);

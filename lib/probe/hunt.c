@@ -44,6 +44,8 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 /* Of a level's lines, those that stay in it whatever prefetchers bring. */
 #define FIRST_SHARE	4
 #define SECOND_SHARE	4
+/* Lines over those that the first level holds, so that it holds none. */
+#define FIRST_CROWD	2
 /* What a class makes of a penalty is at most this much more than was thought. */
 #define REFINE_MOST	4
 /* Draws of a few lines, of which the cheapest had no conflict. */
@@ -138,7 +140,7 @@ int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cyc
 	size_t groups = n / (CROWD * h->above);
 	int err;
 
-	if (n > h->first_lines && SECOND_SHARE * (double)n < h->second_lines) {
+	if (n > FIRST_CROWD * h->first_lines && SECOND_SHARE * (double)n < h->second_lines) {
 		err = cost(h, pages, n, METER_CHUNK_LINES, 2, TURNS, cycles);
 		*cycles += h->hit - h->second_hit - h->kept / (double)n;
 		return err;

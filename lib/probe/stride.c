@@ -242,7 +242,6 @@ int stride_find(struct trial *t, struct stride *s)
 	int err = 0;
 
 	memset(s, 0, sizeof(*s));
-	t->what = "first level";
 	for (unsigned int i = 0; i < ATTEMPTS && seen < 2 && !err; i++) {
 		err = find_once(t, &once);
 		if (err || once.ways < s->ways)

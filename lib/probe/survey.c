@@ -222,19 +222,15 @@ static size_t fold_group(const struct survey *s)
 }
 
 /*
- * Whether lines at @other of some of @pages share the class's set. They do if
+ * In how many groups of @pages a line at @other shares the class's set. It does if
  * they overflow it with lines of the class and do not with lines of any pages,
- * @instead: what prefetchers bring besides may overflow sets as well. 1, 0,
- * -errno.
+ * @instead: what prefetchers bring besides may overflow sets as well. -errno.
  */
-static int is_congruent_at(struct survey *s, struct hunt *h, const struct class *c,
+static int count_congruent(struct survey *s, struct hunt *h, const struct class *c,
 			   const uint32_t *instead, const uint32_t *pages, size_t n, uint32_t other)
 {
-	size_t group = fold_group(s), groups = n / group;
-	/* The share of groups that would have such a line. */
-	double share = 1 - pow(1 - 1 / s->classes, (double)group);
-	unsigned int hits = 0;
-	int over;
+	size_t group = fold_group(s);
+	int hits = 0, over;
 
 	for (size_t first = 0; first + group <= n; first += group) {
 		over = overflow_at(s, h, c->page, pages + first, group, other);
@@ -242,12 +238,17 @@ static int is_congruent_at(struct survey *s, struct hunt *h, const struct class 
 			over = !overflow_at(s, h, instead, pages + first, group, other);
 		if (over < 0)
 			return over;
-		hits += (unsigned int)over;
+		hits += over;
 	}
-	if (hits >= FOLD_HITS && hits > FOLD_SHARE * share * (double)groups)
-		return 1;
-	s->doubtful |= hits > FOLD_DOUBT * share * (double)groups;
-	return 0;
+	return hits;
+}
+
+/* Of so many groups of pages, those to be expected to have such a line. */
+static double expect_congruent(const struct survey *s, size_t n)
+{
+	size_t group = fold_group(s);
+
+	return (1 - pow(1 - 1 / s->classes, (double)group)) * (double)(n / group);
 }
 
 /*
@@ -258,29 +259,32 @@ static int is_congruent_at(struct survey *s, struct hunt *h, const struct class 
 static int find_fold(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
 	size_t n = others(s, h, c, from), want = (size_t)(FOLD_PAGES * s->classes);
-	int found, all = 1;
+	double seen, expected;
+	int hits, all = 1;
 
 	s->fold = 1;
 	if (want < FOLD_LEAST * fold_group(s))
 		want = FOLD_LEAST * fold_group(s);
 	if (n < s->ways + want)
 		return 0;
-	/* Those of its own offset are among them, or the others would not be seen either. */
-	found = is_congruent_at(s, h, c, from + want, from, want, h->offset);
-	if (found < 0)
-		return found;
-	s->doubtful |= !found;
+	/* Those of its own offset are among them; so many of them are seen. */
+	expected = expect_congruent(s, want);
+	hits = count_congruent(s, h, c, from + want, from, want, h->offset);
+	seen = fmin(hits, expected);
+	s->doubtful |= seen < FOLD_HITS || seen <= FOLD_SHARE * expected;
 	/* Not the nearest lines: prefetchers tie them together anyway. */
-	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK; bit *= 2) {
-		found = is_congruent_at(s, h, c, from + want, from, want, h->offset ^ bit);
-		if (found < 0)
-			return found;
-		s->fold <<= found;
-		all &= found;
+	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK && hits >= 0; bit *= 2) {
+		hits = count_congruent(s, h, c, from + want, from, want, h->offset ^ bit);
+		if (hits >= FOLD_HITS && hits > FOLD_SHARE * seen) {
+			s->fold *= 2;
+			continue;
+		}
+		all = 0;
+		s->doubtful |= hits > FOLD_DOUBT * seen;
 	}
 	/* Then something else overflows them: some bit must tell sets apart. */
 	s->doubtful |= all;
-	return 0;
+	return hits < 0 ? hits : 0;
 }
 
 static void vote(struct survey *s)

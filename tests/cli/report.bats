@@ -133,6 +133,20 @@ figure() {
 	has "$(figure "$MADE/report.html" classes)" "no picture of classes"
 }
 
+@test "copies between processes are in the table, the page and the profile, with the way to choose" {
+	has "$(<"$BATS_FILE_TMPDIR/table.txt")" "best for private memory: "
+	grep -q '<p>best for shared memory: ' "$MADE/report.html"
+	[ "$(figure "$MADE/report.html" transfers)" = svg ]
+	[ "$(json "$MADE/profile.json" 'scalar grep { $_->{way} eq "memcpy" && $_->{ns} > 0 }
+		@{$d->{transfers}{points}}')" -ge 10 ]
+}
+
+@test "a report saved as the default profile has what copies cost too" {
+	SONDE_PROFILE=$PWD/kept.json "$SONDE" report "${SHORT[@]}" -o out --save >/dev/null
+	cmp kept.json out/profile.json
+	[ "$(json kept.json 'scalar @{$d->{transfers}{points}}')" -ge 10 ]
+}
+
 @test "the page has the profile inside, the same as the file" {
 	perl -0777 -ne 'print $1 if /<script type="application\/json" id="profile">(.*?)<\/script>/s' \
 		"$MADE/report.html" >inside.json

@@ -79,14 +79,16 @@ static char *map_broken_memory(size_t run)
 	return p;
 }
 
-static void make_kinds(char **addr)
+static char *make_kind(enum kind kind)
 {
-	addr[FRESH] = map_memory(MIB, MADV_NOHUGEPAGE);
-	memset(addr[FRESH], 1, MIB);
-	addr[HUGE] = map_memory(2 * MIB, MADV_HUGEPAGE);
-	memset(addr[HUGE], 1, 2 * MIB);
-	addr[PIECES_OF_13] = map_broken_memory(13);
-	addr[SCATTERED] = map_broken_memory(1);
+	const size_t len = kind == HUGE ? 2 * MIB : MIB;
+	char *p;
+
+	if (kind == PIECES_OF_13 || kind == SCATTERED)
+		return map_broken_memory(kind == SCATTERED ? 1 : 13);
+	p = map_memory(len, kind == HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	memset(p, 1, len);
+	return p;
 }
 
 static struct sonde_export do_export(int dev, const char *addr, size_t len)
@@ -101,20 +103,31 @@ static struct sonde_export do_export(int dev, const char *addr, size_t len)
 	return args;
 }
 
-/* A row that measured other memory than it says would be worth nothing. */
-static void check_kind(enum kind kind, uint64_t runs)
+/*
+ * A row that measured other memory than it says would be worth nothing; other
+ * memory is tried, while what has been given stays given.
+ */
+static struct sonde_export export_kind(int dev, enum kind kind, char **addr)
 {
 	static const struct {
 		uint64_t least, most;
+		size_t len;
 	} of[] = {
-		[FRESH] = { 1, 10 }, [PIECES_OF_13] = { 20, 24 },
-		[SCATTERED] = { 250, 256 }, [HUGE] = { 1, 1 },
+		[FRESH] = { 1, 2, MIB }, [PIECES_OF_13] = { 20, 20, MIB },
+		[SCATTERED] = { 250, 256, MIB }, [HUGE] = { 1, 1, 2 * MIB },
 	};
+	struct sonde_export args;
+	int tries;
 
-	if (runs >= of[kind].least && runs <= of[kind].most)
-		return;
+	for (tries = 0; tries < 64; tries++) {
+		*addr = make_kind(kind);
+		args = do_export(dev, *addr, of[kind].len);
+		if (args.runs >= of[kind].least && args.runs <= of[kind].most)
+			return args;
+		close(args.fd);
+	}
 	fprintf(stderr, "budget: memory of kind %d has %llu runs\n", kind,
-		(unsigned long long)runs);
+		(unsigned long long)args.runs);
 	exit(1);
 }
 
@@ -141,8 +154,10 @@ static void hand_over(int sock, bool sends)
 			die("sendmsg");
 		return;
 	}
-	if (recvmsg(sock, &msg, 0) != sizeof(peer.addr))
-		die("recvmsg");
+	if (recvmsg(sock, &msg, 0) != sizeof(peer.addr)) {
+		fprintf(stderr, "budget: the owner has no such memory\n");
+		exit(1);
+	}
 	memcpy(peer.fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(peer.fd));
 }
 
@@ -153,14 +168,8 @@ static void own_memory(int sock)
 	char c;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	make_kinds(peer.addr);
-	for (kind = 0; kind < KINDS; kind++) {
-		struct sonde_export args = do_export(peer.dev, peer.addr[kind],
-						      kind == HUGE ? 2 * MIB : MIB);
-
-		check_kind(kind, args.runs);
-		peer.fd[kind] = args.fd;
-	}
+	for (kind = 0; kind < KINDS; kind++)
+		peer.fd[kind] = export_kind(peer.dev, kind, &peer.addr[kind]).fd;
 	hand_over(sock, true);
 	(void)!read(sock, &c, 1);	/* for ever */
 	_exit(0);
@@ -185,7 +194,7 @@ static void fill_pieces(void)
 
 static void make_peer(void)
 {
-	int sock[2];
+	int sock[2], kind;
 
 	peer.dev = open("/dev/sonde", O_RDWR | O_CLOEXEC);
 	if (peer.dev < 0)
@@ -197,8 +206,10 @@ static void make_peer(void)
 		die("fork");
 	if (!peer.pid)
 		own_memory(sock[1]);
+	close(sock[1]);		/* or we would wait for an owner that gave up */
 	hand_over(sock[0], false);
-	make_kinds(peer.own);
+	for (kind = 0; kind < KINDS; kind++)
+		close(export_kind(peer.dev, kind, &peer.own[kind]).fd);
 	peer.to = map_memory(MIB + SMALL, MADV_NOHUGEPAGE) + 64;
 	memset(peer.to, 1, MIB);
 	peer.hole = make_hole();

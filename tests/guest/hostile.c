@@ -11,20 +11,12 @@
  * answers come in two sorts: private to the calling thread, where everything
  * must be exact, and shared. Memory that a call gives is mapped, must be zero,
  * and lies in the arena too.
- *
- * hostile [--seconds N] [--seed N]; SONDE_HOSTILE_SECONDS is another way.
  */
-#include <getopt.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stddef.h>
-#include <sys/mman.h>
-#include <time.h>
 
-#include "nodes.h"
+#include "hostile.h"
 
-#define WORKERS		4
 #define CALLERS		2		/* threads of a worker */
 #define ARENA		(16UL << 20)
 #define HUGE		(2UL << 20)
@@ -35,7 +27,6 @@
 #define MODELLED	3		/* commands that are called, from 0 on */
 #define GUARD		4		/* entries behind an answer */
 #define STRUCT_MAX	16384		/* _IOC_SIZE() is less */
-#define DEFAULT_SECONDS	60
 
 #ifndef MADV_COLD
 #define MADV_COLD	20
@@ -49,8 +40,6 @@
 static struct tally {
 	_Atomic unsigned long calls, ok, efault, einval, e2big, enotty, ebadf;
 	_Atomic unsigned long partial, memories, lacks, eperm;
-	_Atomic int failed;
-	char why[400];
 } *tally;
 
 /* One process. */
@@ -62,30 +51,6 @@ static struct worker {
 	bool sees_frames;
 	int shared_fd[SHARED_FDS];
 } w;
-
-/* ---- chance ------------------------------------------------------------- */
-
-struct rng {
-	uint64_t s;
-};
-
-static uint64_t draw(struct rng *r)
-{
-	r->s ^= r->s >> 12;
-	r->s ^= r->s << 25;
-	r->s ^= r->s >> 27;
-	return r->s * 2685821657736338717ULL;
-}
-
-static uint64_t below(struct rng *r, uint64_t n)
-{
-	return (draw(r) >> 11) % n;
-}
-
-static bool one_in(struct rng *r, uint64_t n)
-{
-	return !below(r, n);
-}
 
 /* ---- a call and what must come of it ------------------------------------ */
 
@@ -128,25 +93,19 @@ static const size_t sizes[MODELLED] = {
 };
 
 __attribute__((format(printf, 2, 3), noreturn))
-static void violated(const struct call *c, const char *fmt, ...)
+static void wrong(const struct call *c, const char *fmt, ...)
 {
 	char what[200];
 	va_list ap;
-	int none = 0;
 
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	if (__atomic_compare_exchange_n((int *)&tally->failed, &none, 1, false,
-					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		snprintf(tally->why, sizeof(tally->why),
-			 "%s: cmd %#x node %d struct %d answer %d size %u addr %#llx npages %#llx flags %#x",
-			 what, c->cmd, c->probe, c->where, c->out,
-			 c->before.frames.size,
-			 (unsigned long long)c->before.frames.addr,
-			 (unsigned long long)c->before.frames.npages,
-			 c->before.frames.flags);
-	_exit(TAP_FAILED);
+	violated("%s: cmd %#x node %d struct %d answer %d size %u addr %#llx npages %#llx flags %#x",
+		 what, c->cmd, c->probe, c->where, c->out, c->before.frames.size,
+		 (unsigned long long)c->before.frames.addr,
+		 (unsigned long long)c->before.frames.npages,
+		 c->before.frames.flags);
 }
 
 static unsigned int random_command(struct rng *r, uint32_t *usize, bool *known,
@@ -464,14 +423,14 @@ static void check_entries(const struct call *c, const struct sonde_frame *f,
 		if (f->flags & ~0x1f || f->node ||
 		    (f->order && f->order != 9 && f->order != 18) ||
 		    memcmp(f->reserved, zero, sizeof(zero)))
-			violated(c, "entry %llu is not well formed",
+			wrong(c, "entry %llu is not well formed",
 				 (unsigned long long)i);
 		if (present && !(f->flags & SONDE_FRAME_MAPPED))
-			violated(c, "present outside of any mapping");
+			wrong(c, "present outside of any mapping");
 		if (!(f->flags & SONDE_FRAME_FRAME) != !(present && frames))
-			violated(c, "entry flags %#x", f->flags);
+			wrong(c, "entry flags %#x", f->flags);
 		if (f->frame && !(f->flags & SONDE_FRAME_FRAME))
-			violated(c, "a frame is told that must not be");
+			wrong(c, "a frame is told that must not be");
 	}
 }
 
@@ -483,7 +442,7 @@ static void check_canary(const struct call *c, const struct sonde_frame *f,
 
 	for (; p < end; p++)
 		if (*p != 0xa5)
-			violated(c, "written behind the answer of %llu entries",
+			wrong(c, "written behind the answer of %llu entries",
 				 (unsigned long long)n);
 }
 
@@ -497,17 +456,17 @@ static void check_private_struct(const struct call *c, int ret)
 		return;
 
 	if (ran && now->done > then->npages)
-		violated(c, "done is %llu", (unsigned long long)now->done);
+		wrong(c, "done is %llu", (unsigned long long)now->done);
 	if (ran && !ret && now->done != then->npages)
-		violated(c, "done is %llu though all is well",
+		wrong(c, "done is %llu though all is well",
 			 (unsigned long long)now->done);
 	if (ran && ret && now->done == then->npages)
-		violated(c, "all is done though it failed");
+		wrong(c, "all is done though it failed");
 	if (ran && now->done && now->done < then->npages)
 		tally->partial++;
 	if (ran ? memcmp(now, then, offsetof(struct sonde_frames, done)) :
 	    ret && memcmp(now, then, c->usize))
-		violated(c, "the struct was changed, result %d", ret);
+		wrong(c, "the struct was changed, result %d", ret);
 }
 
 /*
@@ -522,22 +481,22 @@ static void check_memory(const struct caller *me, const struct call *c)
 
 	if (a->fd < 0 || a->runs > a->npages || a->longest > a->npages ||
 	    a->off_colour > a->npages || !a->runs || !a->longest)
-		violated(c, "the answer makes no sense: fd %d", a->fd);
+		wrong(c, "the answer makes no sense: fd %d", a->fd);
 	if (a->off_colour && !(a->flags & SONDE_ALLOC_PARTIAL))
-		violated(c, "off-colour pages that were not allowed");
+		wrong(c, "off-colour pages that were not allowed");
 	p = mmap(me->window, SMALL_PAGE, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, a->fd, page * SMALL_PAGE);
 	if (p != MAP_FAILED) {
 		if (a->flags & SONDE_ALLOC_PRIVATE)
-			violated(c, "private memory was mapped");
+			wrong(c, "private memory was mapped");
 		if (p[0] || memcmp(p, p + 1, SMALL_PAGE - 1))
-			violated(c, "the memory is not zero");
+			wrong(c, "the memory is not zero");
 		memset(p, 0xa5, SMALL_PAGE);
 	}
 	/* Never unmapped: a hole is where somebody else's memory may come. */
 	if (mmap(me->window, SMALL_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
 		 MAP_FIXED, -1, 0) == MAP_FAILED)
-		violated(c, "the window cannot be closed: errno %d", errno);
+		wrong(c, "the window cannot be closed: errno %d", errno);
 	close(a->fd);
 	tally->memories++;
 }
@@ -552,7 +511,7 @@ static void check_answer(const struct caller *me, const struct call *c, int ret)
 	}
 
 	if (ret != c->want[0] && ret != c->want[1])
-		violated(c, "result %d, not %d or %d", ret, c->want[0],
+		wrong(c, "result %d, not %d or %d", ret, c->want[0],
 			 c->want[1]);
 	if (c->where == PRIVATE && c->exact_fd)
 		check_private_struct(c, ret);
@@ -654,10 +613,10 @@ static void call_once(struct caller *me)
 		check_memory(me, &c);
 	if (c.where == SHARED || !c.exact_fd) {
 		if (!is_documented(&c, ret) && (c.exact_fd || ret != -EBADF))
-			violated(&c, "undocumented result %d", ret);
+			wrong(&c, "undocumented result %d", ret);
 		/* What the struct holds cannot be told; what is not known can. */
 		if (c.exact_fd && !known && ret != -ENOTTY)
-			violated(&c, "result %d of an unknown command", ret);
+			wrong(&c, "result %d of an unknown command", ret);
 		return;
 	}
 	check_answer(me, &c, ret);
@@ -672,10 +631,6 @@ static char *map_or_die(size_t size, int prot)
 	return p;
 }
 
-/*
- * Before anybody disturbs: later, what the kernel maps for us might come to
- * lie in a hole of the arena.
- */
 static struct caller *new_caller(uint64_t seed)
 {
 	const size_t size = (ENTRIES + GUARD) * sizeof(struct sonde_frame);
@@ -699,6 +654,7 @@ static struct caller *new_caller(uint64_t seed)
 
 static void *run_caller(void *arg)
 {
+	await_start();
 	for (;;)
 		call_once(arg);
 	return NULL;
@@ -889,7 +845,6 @@ static void set_up_worker(bool root)
 	w.arena += -(uintptr_t)w.arena & (HUGE - 1);
 }
 
-__attribute__((noreturn))
 static void run_worker(uint64_t seed, bool root)
 {
 	struct rng r = { seed };
@@ -902,153 +857,34 @@ static void run_worker(uint64_t seed, bool root)
 					 new_caller(draw(&r) | 1)), 0);
 	check_int(pthread_create(&thread, NULL, run_closer,
 				 (void *)(draw(&r) | 1)), 0);
+	all_is_mapped = true;
 	run_disturber((void *)(draw(&r) | 1));
-	_exit(TAP_FAILED);
 }
 
-static pid_t start_worker(struct rng *r, int i)
+static void print_counts(void)
 {
-	uint64_t seed = draw(r) | 1;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		run_worker(seed, i % 2);
-	check(pid > 0);
-	return pid;
-}
-
-/* Ends a worker; false if it would not end, or had ended by itself. */
-static bool kill_worker(pid_t pid)
-{
-	const struct timespec tick = { 0, 10000000 };
-	int status, i;
-
-	kill(pid, SIGKILL);
-	for (i = 0; i < 3000; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid) {
-			if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-				return true;
-			printf("# a worker ended with status %#x\n", status);
-			return false;
-		}
-		nanosleep(&tick, NULL);
-	}
-	printf("# a worker does not die\n");
-	return false;
-}
-
-static bool run_for(unsigned int seconds, uint64_t seed)
-{
-	struct rng r = { seed };
-	time_t end = time(NULL) + seconds;
-	pid_t pid[WORKERS];
-	bool ok = true;
-	int i;
-
-	for (i = 0; i < WORKERS; i++)
-		pid[i] = start_worker(&r, i);
-	while (ok && !tally->failed && time(NULL) < end) {
-		struct timespec t = { 0, 50000000L + below(&r, 900000000L) };
-
-		nanosleep(&t, NULL);
-		i = below(&r, WORKERS);
-		ok = kill_worker(pid[i]);
-		pid[i] = start_worker(&r, i);
-	}
-	for (i = 0; i < WORKERS; i++)
-		ok &= kill_worker(pid[i]);
-	return ok;
-}
-
-static int users_of_module(void)
-{
-	FILE *f = fopen("/sys/module/sonde/refcnt", "r");
-	int n = -1;
-
-	if (f && fscanf(f, "%d", &n) != 1)
-		n = -1;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static bool report(int n, bool ok, const char *name)
-{
-	printf("%sok %d - %s\n", ok ? "" : "not ", n, name);
-	return ok;
-}
-
-static int run(unsigned int seconds, uint64_t seed)
-{
-	int users = users_of_module();
-	bool alive, ok;
-
-	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (tally == MAP_FAILED)
-		return EXIT_FAILURE;
-	printf("1..4\n# %u s, --seed %llu\n", seconds, (unsigned long long)seed);
-	alive = run_for(seconds, seed);
 	printf("# %lu calls: %lu ok, %lu EFAULT (%lu partial), %lu EINVAL, %lu E2BIG, %lu ENOTTY, %lu EBADF\n",
 	       tally->calls, tally->ok, tally->efault, tally->partial,
 	       tally->einval, tally->e2big, tally->enotty, tally->ebadf);
 	printf("# %lu memories, %lu lacks, %lu EPERM\n", tally->memories,
 	       tally->lacks, tally->eperm);
-	if (tally->failed)
-		printf("# %s\n", tally->why);
-	ok = report(1, !tally->failed, "every_call_is_answered_as_documented");
-	ok &= report(2, alive, "workers_die_when_killed_and_only_then");
-	ok &= report(3, tally->ok && tally->efault && tally->einval &&
-		     tally->e2big && tally->enotty && tally->ebadf &&
-		     tally->eperm && tally->memories && tally->partial,
-		     "every_kind_of_answer_was_seen");
-	ok &= report(4, users_of_module() == users, "no_file_is_left_open");
-	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static unsigned long long number(const char *what, const char *text)
+static bool saw_all(void)
 {
-	char *end;
-	unsigned long long n;
-
-	errno = 0;
-	n = strtoull(text, &end, 0);
-	if (errno || *end || end == text || *text == '-' || !n) {
-		fprintf(stderr, "hostile: %s needs a positive number, not '%s'\n",
-			what, text);
-		exit(2);
-	}
-	return n;
+	return tally->ok && tally->efault && tally->einval && tally->e2big &&
+	       tally->enotty && tally->ebadf && tally->eperm &&
+	       tally->memories && tally->partial;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "seconds", required_argument, NULL, 's' },
-		{ "seed", required_argument, NULL, 'S' },
-		{ NULL, 0, NULL, 0 },
+	static const struct hostile test = {
+		.name = "hostile", .seconds = 60, .workers = 4,
+		.work = run_worker, .print_counts = print_counts,
+		.saw_all = saw_all,
 	};
-	const char *env = getenv("SONDE_HOSTILE_SECONDS");
-	unsigned int seconds = DEFAULT_SECONDS;
-	struct timespec now;
-	uint64_t seed;
-	int opt;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	seed = (uint64_t)now.tv_sec * 1000003 + now.tv_nsec;
-	if (env)
-		seconds = number("SONDE_HOSTILE_SECONDS", env);
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == 's')
-			seconds = number("--seconds", optarg);
-		else if (opt == 'S')
-			seed = number("--seed", optarg);
-		else
-			return 2;
-	}
-	if (!have_nodes())
-		return tap_skip_all("sonde is not loaded");
-	return run(seconds, seed);
+	tally = share_memory(sizeof(*tally));
+	return hostile_main(argc, argv, &test);
 }

@@ -5,73 +5,28 @@
  * and comes, and processes are killed at any moment. Each call must end with a
  * result that its documentation names, write nothing behind its answer, and walk
  * only where it may: the kernel would not survive the rest.
- *
- * hostile_measure [--seconds N] [--seed N]; SONDE_HOSTILE_SECONDS is another way.
  */
-#include <getopt.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "chase.h"
+#include "hostile.h"
 
-#define WORKERS		3
 #define CALLERS		2
 #define PAGES		32
 #define MEMORIES	4
 #define PLACES		512
 #define WINDOWS		64
 #define GUARD		4
-#define DEFAULT_SECONDS	20
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 
 /* What came of all calls; shared by all processes. */
 static struct tally {
 	_Atomic unsigned long calls, ok, refused;
 	_Atomic unsigned long chases, clocks, prefetches;
-	_Atomic int failed;
-	char why[200];
 } *tally;
 
 static int memories[MEMORIES];
-
-struct rng {
-	uint64_t s;
-};
-
-static uint64_t draw(struct rng *r)
-{
-	r->s ^= r->s >> 12;
-	r->s ^= r->s << 25;
-	r->s ^= r->s >> 27;
-	return r->s * 2685821657736338717ULL;
-}
-
-static uint64_t below(struct rng *r, uint64_t n)
-{
-	return (draw(r) >> 11) % n;
-}
-
-static bool one_in(struct rng *r, uint64_t n)
-{
-	return !below(r, n);
-}
-
-__attribute__((format(printf, 1, 2), noreturn))
-static void violated(const char *fmt, ...)
-{
-	va_list ap;
-	int none = 0;
-
-	va_start(ap, fmt);
-	if (atomic_compare_exchange_strong(&tally->failed, &none, 1))
-		vsnprintf(tally->why, sizeof(tally->why), fmt, ap);
-	va_end(ap);
-	_exit(TAP_FAILED);
-}
 
 /* @results ends with 0, which is always one of them. */
 static void judge(const char *what, int ret, const int *results)
@@ -297,14 +252,12 @@ static void run_closer(struct rng *r)
 	}
 }
 
-__attribute__((noreturn))
 static void run_worker(uint64_t seed, bool root)
 {
 	struct rng r = { seed };
 	pthread_t thread;
 	int i, probe;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Old kernels give 64 KiB. */
 	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ 8 << 20, 8 << 20 });
 	if (!root)
@@ -316,150 +269,38 @@ static void run_worker(uint64_t seed, bool root)
 		check_int(pthread_create(&thread, NULL, run_caller,
 					 (void *)(draw(&r) | 1)), 0);
 	run_closer(&r);
-	_exit(TAP_FAILED);
 }
 
-static pid_t start_worker(struct rng *r, int i)
+/* A CPU goes and comes. */
+static void toggle_cpu(struct rng *r)
 {
-	uint64_t seed = draw(r) | 1;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		run_worker(seed, i % 2);
-	check(pid > 0);
-	return pid;
-}
-
-/* Ends a worker; false if it had ended by itself or would not end. */
-static bool kill_worker(pid_t pid)
-{
-	const struct timespec tick = { 0, 10000000 };
-	int status, i;
-
-	kill(pid, SIGKILL);
-	for (i = 0; i < 3000; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-		nanosleep(&tick, NULL);
+	if (one_in(r, 3)) {
+		write_file(ONLINE, "0");
+		write_file(ONLINE, "1");
 	}
-	printf("# a worker does not die\n");
-	return false;
 }
 
-static bool run_for(unsigned int seconds, uint64_t seed)
+static void print_counts(void)
 {
-	struct rng r = { seed };
-	time_t end = time(NULL) + seconds;
-	pid_t pid[WORKERS];
-	bool ok = true;
-	int i;
-
-	for (i = 0; i < WORKERS; i++)
-		pid[i] = start_worker(&r, i);
-	while (ok && !tally->failed && time(NULL) < end) {
-		struct timespec t = { 0, 50000000L + below(&r, 900000000L) };
-
-		nanosleep(&t, NULL);
-		if (one_in(&r, 3)) {
-			write_file(ONLINE, "0");
-			write_file(ONLINE, "1");
-		}
-		i = below(&r, WORKERS);
-		ok = kill_worker(pid[i]);
-		pid[i] = start_worker(&r, i);
-	}
-	write_file(ONLINE, "1");
-	for (i = 0; i < WORKERS; i++)
-		ok &= kill_worker(pid[i]);
-	return ok;
-}
-
-static int users_of_module(void)
-{
-	FILE *f = fopen("/sys/module/sonde/refcnt", "r");
-	int n = -1;
-
-	if (f && fscanf(f, "%d", &n) != 1)
-		n = -1;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static bool report(int n, bool ok, const char *name)
-{
-	printf("%sok %d - %s\n", ok ? "" : "not ", n, name);
-	return ok;
-}
-
-static int run(unsigned int seconds, uint64_t seed)
-{
-	int users = users_of_module();
-	bool alive, ok;
-
-	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (tally == MAP_FAILED)
-		return EXIT_FAILURE;
-	printf("1..4\n# %u s, --seed %llu\n", seconds, (unsigned long long)seed);
-	alive = run_for(seconds, seed);
 	printf("# %lu calls, %lu refused; %lu chases, %lu clocks, %lu prefetches\n",
 	       tally->calls, tally->refused, tally->chases, tally->clocks,
 	       tally->prefetches);
-	if (tally->failed)
-		printf("# %s\n", tally->why);
-	ok = report(1, !tally->failed, "every_call_ends_as_documented");
-	ok &= report(2, alive, "workers_die_when_killed_and_only_then");
-	ok &= report(3, tally->chases && tally->clocks && tally->refused,
-		     "calls_were_served_and_refused");
-	ok &= report(4, users_of_module() == users, "no_file_is_left_open");
-	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static unsigned long long number(const char *what, const char *text)
+static bool saw_all(void)
 {
-	char *end;
-	unsigned long long n;
-
-	errno = 0;
-	n = strtoull(text, &end, 0);
-	if (errno || *end || end == text || *text == '-' || !n) {
-		fprintf(stderr, "hostile_measure: %s needs a positive number, not '%s'\n",
-			what, text);
-		exit(2);
-	}
-	return n;
+	return tally->chases && tally->clocks && tally->refused;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "seconds", required_argument, NULL, 's' },
-		{ "seed", required_argument, NULL, 'S' },
-		{ NULL, 0, NULL, 0 },
+	static const struct hostile test = {
+		.name = "hostile_measure", .seconds = 20, .workers = 3,
+		.work = run_worker, .between = toggle_cpu,
+		.print_counts = print_counts, .saw_all = saw_all,
 	};
-	const char *env = getenv("SONDE_HOSTILE_SECONDS");
-	unsigned int seconds = DEFAULT_SECONDS;
-	struct timespec now;
-	uint64_t seed;
-	int opt;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	seed = (uint64_t)now.tv_sec * 1000003 + now.tv_nsec;
-	if (env)
-		seconds = number("SONDE_HOSTILE_SECONDS", env);
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == 's')
-			seconds = number("--seconds", optarg);
-		else if (opt == 'S')
-			seed = number("--seed", optarg);
-		else
-			return 2;
-	}
-	if (!have_nodes())
-		return tap_skip_all("sonde is not loaded");
+	tally = share_memory(sizeof(*tally));
 	keep_events_open();
-	return run(seconds, seed);
+	return hostile_main(argc, argv, &test);
 }

@@ -7,64 +7,22 @@
  * Arguments are drawn from parts whose effect is known, so each call has a set
  * of results that it may have: one, where only memory is concerned that nobody
  * touches. What is read from such memory must be what is there.
- *
- * hostile_region [--seconds N] [--seed N]; SONDE_HOSTILE_SECONDS is another
- * way.
  */
-#include <getopt.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/prctl.h>
-#include <time.h>
 
+#include "hostile.h"
 #include "region.h"
 
-#define WORKERS		3
 #define CALLERS		2
 #define PAGES		32UL
 #define BYTES		(PAGES * SMALL_PAGE)
 #define REGIONS		8
 #define COPIES		24
-#define DEFAULT_SECONDS	20
 
 /* What came of all calls; shared by all processes. */
 static struct tally {
 	_Atomic unsigned long calls, exports, copies, lost, refused;
-	_Atomic int failed;
-	char why[300];
 } *tally;
-
-struct rng {
-	uint64_t s;
-};
-
-static uint64_t draw(struct rng *r)
-{
-	r->s ^= r->s >> 12;
-	r->s ^= r->s << 25;
-	r->s ^= r->s >> 27;
-	return r->s * 2685821657736338717ULL;
-}
-
-static uint64_t below(struct rng *r, uint64_t n)
-{
-	return (draw(r) >> 11) % n;
-}
-
-__attribute__((format(printf, 1, 2), noreturn))
-static void violated(const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!atomic_exchange(&tally->failed, 1)) {
-		va_start(ap, fmt);
-		vsnprintf(tally->why, sizeof(tally->why), fmt, ap);
-		va_end(ap);
-	}
-	_exit(TAP_FAILED);
-}
 
 /* A region of ours, and what is known of it. */
 struct mine {
@@ -85,8 +43,6 @@ struct caller {
 	const struct mine *slots[REGIONS];
 };
 
-static _Atomic int all_is_mapped;
-
 /* ---- what an owner may do ----------------------------------------------- */
 
 static void *disturb(void *arg)
@@ -94,9 +50,7 @@ static void *disturb(void *arg)
 	struct caller *me = arg;
 	struct rng r = { me->rng.s ^ 0x1234567 };
 
-	/* Holes only when nothing more is mapped that could come to lie there. */
-	while (!all_is_mapped)
-		sched_yield();
+	await_start();
 	for (;;) {
 		size_t page = below(&r, PAGES), n = 1 + below(&r, PAGES - page);
 		char *at = me->wild + page * SMALL_PAGE;
@@ -373,7 +327,6 @@ static void call_map(struct caller *me)
 		violated("a mapping that must not be");
 	if (m->is_calm)
 		check_pattern(p, SMALL_PAGE, m->at, 1);
-	/* Never unmapped: a hole is where somebody else's memory may come. */
 	if (mmap(p, SMALL_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		 -1, 0) != p)
 		violated("the window cannot be closed: errno %d", errno);
@@ -386,6 +339,7 @@ static void *call_for_ever(void *arg)
 
 	for (i = 0; i < REGIONS; i++)
 		me->regions[i].fd = -1;
+	await_start();
 	for (;;) {
 		switch (below(&me->rng, 12)) {
 		case 0: case 1: call_export(me); break;
@@ -405,13 +359,13 @@ static void *call_for_ever(void *arg)
 
 /* ---- processes ---------------------------------------------------------- */
 
-static void work(uint64_t seed)
+static void work(uint64_t seed, bool root)
 {
 	static struct caller callers[CALLERS];
 	pthread_t thread;
 	size_t i;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)root;
 	for (i = 0; i < CALLERS; i++) {
 		struct caller *me = &callers[i];
 
@@ -427,92 +381,34 @@ static void work(uint64_t seed)
 		    pthread_create(&thread, NULL, call_for_ever, me))
 			_exit(TAP_FAILED);
 	}
-	all_is_mapped = 1;
+	all_is_mapped = true;
 	pause();
 }
 
-static unsigned long seconds = DEFAULT_SECONDS;
-static uint64_t seed;
-
-static void every_call_has_the_result_that_it_must_have(void)
+static void print_counts(void)
 {
-	time_t end = time(NULL) + seconds;
-	pid_t pids[WORKERS] = { 0 };
-	struct timespec t = { .tv_nsec = 100000000 };
-	uint64_t n = seed;
-	int i = 0, status;
-
-	alarm(seconds + TAP_SECONDS);
-	printf("# seed %llu, %lu seconds\n", (unsigned long long)seed, seconds);
-	while (time(NULL) < end && !tally->failed) {
-		if (pids[i]) {
-			kill(pids[i], SIGKILL);
-			check_int(waitpid(pids[i], &status, 0), pids[i]);
-			check_msg(tally->failed || (WIFSIGNALED(status) &&
-						    WTERMSIG(status) == SIGKILL),
-				  "status %#x", status);
-		}
-		fflush(stdout);
-		pids[i] = fork();
-		if (!pids[i])
-			work(n += 100);
-		n += 1000;
-		nanosleep(&t, NULL);
-		t.tv_nsec = 50000000 + n % 7 * 100000000;
-		i = (i + 1) % WORKERS;
-	}
-	for (i = 0; i < WORKERS; i++) {
-		if (!pids[i])
-			continue;
-		kill(pids[i], SIGKILL);
-		check_int(waitpid(pids[i], NULL, 0), pids[i]);
-	}
-	check_msg(!tally->failed, "%s", tally->why);
 	printf("# %lu calls: %lu exports, %lu copies, %lu met a lost region, %lu exports refused\n",
 	       tally->calls, tally->exports, tally->copies, tally->lost, tally->refused);
-	check(tally->exports && tally->copies && tally->lost && tally->refused);
-	await_pinned(0);
 }
 
-static const struct tap_test tests[] = {
-	TAP_TEST(every_call_has_the_result_that_it_must_have),
-};
-
-static int parse(int argc, char **argv)
+static bool saw_all(void)
 {
-	static const struct option options[] = {
-		{ "seconds", required_argument, NULL, 's' },
-		{ "seed", required_argument, NULL, 'r' },
-		{ 0 },
-	};
-	const char *text = getenv("SONDE_HOSTILE_SECONDS");
-	int c;
+	return tally->exports && tally->copies && tally->lost && tally->refused;
+}
 
-	if (text)
-		seconds = strtoul(text, NULL, 0);
-	seed = time(NULL);
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 's')
-			seconds = strtoul(optarg, NULL, 0);
-		else if (c == 'r')
-			seed = strtoull(optarg, NULL, 0);
-		else
-			return -1;
-	}
-	return 0;
+static void expect_nothing_pinned(void)
+{
+	await_pinned(0);
 }
 
 int main(int argc, char **argv)
 {
-	if (parse(argc, argv)) {
-		fprintf(stderr, "Usage: hostile_region [--seconds N] [--seed N]\n");
-		return 2;
-	}
-	if (!have_nodes())
-		return tap_skip_all("sonde is not loaded");
-	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (tally == MAP_FAILED)
-		return EXIT_FAILURE;
-	return tap_main(tests, ARRAY_SIZE(tests));
+	static const struct hostile test = {
+		.name = "hostile_region", .seconds = 20, .workers = 3,
+		.work = work, .after = expect_nothing_pinned,
+		.print_counts = print_counts, .saw_all = saw_all,
+	};
+
+	tally = share_memory(sizeof(*tally));
+	return hostile_main(argc, argv, &test);
 }

@@ -6,5 +6,9 @@ $(O)/tests/sim/caches: $(O)/tests/sim/caches.o $(O)/tests/libsim.a $(O)/libsonde
 	$(say) LD $@
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(SONDE_LIBS)
 
-.PHONY: sim-caches
+.PHONY: sim-caches check-corpus
+check-corpus: deps-check ## the cache probe against a table of machines, some 40 minutes
+	$(Q)$(MAKE) --no-print-directory sim-caches
+	$(Q)O='$(O)' prove --timer --comments $(PROVE_FLAGS) tests/sim/corpus.t
+
 sim-caches: $(O)/tests/sim/caches
