@@ -240,6 +240,16 @@ static void print_result(const struct bench_result *result, const struct sonde_p
 
 /* ---- the profile -------------------------------------------------------- */
 
+static int fill_profile(struct sonde_profile *profile, const struct bench_result *result)
+{
+	const char *why = *result->whys[SONDE_TRANSFER_MODULE] ?
+			  result->whys[SONDE_TRANSFER_MODULE] : NULL;
+	const char *best = !why ? "module" : *result->whys[SONDE_TRANSFER_CMA] ? "shm" : "cma";
+	int err = sonde_profile_set_transfers(profile, result->points, result->npoints);
+
+	return err ? err : sonde_profile_set_backend(profile, "transfer", best, why);
+}
+
 /* What else it says of this machine stays. */
 static int save(const struct bench_result *result, const struct sonde_topology *topo)
 {
@@ -253,7 +263,7 @@ static int save(const struct bench_result *result, const struct sonde_topology *
 			err = sonde_profile_set_machine(profile, topo);
 	}
 	if (!err)
-		err = bench_fill_profile(profile, result);
+		err = fill_profile(profile, result);
 	if (!err) {
 		what = "save";
 		err = sonde_profile_save(profile, NULL);
@@ -277,7 +287,7 @@ static int show(const struct copy_options *o, const struct bench_request *reques
 		if (!err)
 			err = sonde_profile_set_clock(profile, sonde_clock_info(request->clk));
 		if (!err)
-			err = bench_fill_profile(profile, result);
+			err = fill_profile(profile, result);
 		if (!err && o->common.json)
 			sonde_profile_dump(profile, stdout);
 		else if (!err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench-describe - which way to copy is best, in words and in the profile
+ * bench-describe - which way to copy is best, in words
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,14 +76,4 @@ void bench_describe(const struct bench_result *result, const struct sonde_profil
 		if (*result->whys[way])
 			tell(&t, "no %s: %s", sonde_transfer_way_name((enum sonde_transfer_way)way),
 			     result->whys[way]);
-}
-
-int bench_fill_profile(struct sonde_profile *profile, const struct bench_result *result)
-{
-	const char *why = *result->whys[SONDE_TRANSFER_MODULE] ?
-			  result->whys[SONDE_TRANSFER_MODULE] : NULL;
-	const char *best = !why ? "module" : *result->whys[SONDE_TRANSFER_CMA] ? "shm" : "cma";
-	int err = sonde_profile_set_transfers(profile, result->points, result->npoints);
-
-	return err ? err : sonde_profile_set_backend(profile, "transfer", best, why);
 }

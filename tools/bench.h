@@ -140,9 +140,6 @@ int bench_choose_cpus(const char *text, const struct sonde_topology *topo,
 /* Return: exit status, after an error was said. */
 int bench_measure(const struct bench_request *request, struct bench_result *result);
 
-/* What copies cost, and which way was found best. Return: 0, -ENOMEM. */
-int bench_fill_profile(struct sonde_profile *profile, const struct bench_result *result);
-
 /*
  * Lines of text, without their ends: the best ways by size, and why a way was
  * not measured.

@@ -297,7 +297,8 @@ int machine_measure_transfers(struct machine *m, const struct measure_options *o
 	if (status == CLI_DONE && m->transfers)
 		status = bench_measure(&request, m->transfers);
 	if (status == CLI_DONE &&
-	    (!m->transfers || bench_fill_profile(m->profile, m->transfers))) {
+	    (!m->transfers || sonde_profile_set_transfers(m->profile, m->transfers->points,
+							  m->transfers->npoints))) {
 		cli_error("not enough memory for the profile");
 		status = CLI_FAILED;
 	}

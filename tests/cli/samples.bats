@@ -50,10 +50,12 @@ refused() {
 	cmp live again
 }
 
-@test "a report's capture has the profile again" {
+@test "a report's capture has the profile again, but for copies between processes" {
 	"$SONDE" report "${SHORT[@]}" -o out --samples s >/dev/null
 	"$SONDE" analyse s --json >again.json || [ $? -eq 77 ]
-	cmp out/profile.json again.json
+	[ "$(json again.json '$d->{transfers}')" = null ]
+	rest='delete $d->{transfers}; JSON::PP->new->canonical->encode($d)'
+	[ "$(json out/profile.json "$rest")" = "$(json again.json "$rest")" ]
 }
 
 @test "a capture is analysed where the machine claims something else" {
