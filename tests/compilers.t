@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Both compilers build everything without a warning, and the unit tests hold
 # under the address and undefined-behaviour sanitizers and under valgrind.
@@ -6,7 +6,10 @@ set -eu
 cd "$(dirname "$0")/.."
 O=${O:-build}
 log=$O/compilers.log
+jobs=$(nproc)
 mkdir -p "$O"
+# A make above us may have its own idea of jobs, and would be told so.
+unset MAKEFLAGS MFLAGS MAKELEVEL
 
 count=0 failed=0
 result() { # ok|"not ok" name
@@ -17,23 +20,36 @@ result() { # ok|"not ok" name
 echo 1..5
 
 for cc in gcc clang; do
-	if make -s CI=1 CC="$cc" O="$O/$cc" all unit-programs guest-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
+	if make -s -j"$jobs" CI=1 CC="$cc" O="$O/$cc" all unit-programs guest-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
 		result ok "$cc builds without a warning"
 	else
 		result "not ok" "$cc builds without a warning"
 	fi
 done
 
-# run_units FOLDER WHICH [WORDS...]: the unit tests of an output folder behind some
-# words; what fails goes to the log whole. Only the quick case of those that time
-# loads or simulate whole machines, and none of the simulator's own.
+# run_unit TEST CASES WORDS...: a unit test behind some words; what it says stays
+# in a file beside the log if it fails.
+run_unit() {
+	local test=$1 cases=$2 out
+	shift 2
+	out=$log.$(basename "$test")
+	if env ${cases:+CK_RUN_CASE=$cases} "$@" "$test" >"$out" 2>&1; then
+		rm -f "$out"
+	else
+		sed -i "1i $test:" "$out"
+	fi
+}
+
+# run_units FOLDER WHICH [WORDS...]: the unit tests of an output folder; what fails
+# goes to the log whole. Only the quick case of those that time loads or simulate
+# whole machines, and none of the simulator's own.
 #   all      all others
 #   slow     but for those that take long under an interpreter
 #   threads  those whose code has threads
 run_units() {
-	units=$1 which=$2
+	local units=$1 which=$2 running=0 t cases
 	shift 2
-	: >"$log"
+	rm -f "$log".*
 	for t in "$units"/tests/unit/*; do
 		case $which:$t in
 		*.o|*.d|*/sim_*) continue ;;
@@ -48,14 +64,17 @@ run_units() {
 		slow:*/geometry) cases=quick ;;
 		*) cases= ;;
 		esac
-		env ${cases:+CK_RUN_CASE=$cases} "$@" "$t" >"$log.one" 2>&1 ||
-			{ echo "$t:"; cat "$log.one"; } >>"$log"
+		[ "$running" -lt "$jobs" ] || { wait -n; running=$((running - 1)); }
+		run_unit "$t" "$cases" "$@" &
+		running=$((running + 1))
 	done
-	rm -f "$log.one"
+	wait
+	cat "$log".* >"$log" 2>/dev/null || :
+	rm -f "$log".*
 	[ ! -s "$log" ]
 }
 
-if make -s CC=clang SAN=address,undefined O="$O/sanitized" unit-programs >"$log" 2>&1 &&
+if make -s -j"$jobs" CC=clang SAN=address,undefined O="$O/sanitized" unit-programs >"$log" 2>&1 &&
    run_units "$O/sanitized" all; then
 	result ok "the unit tests pass under the sanitizers"
 else
@@ -63,7 +82,7 @@ else
 fi
 
 # Threads: what they share must be shared on purpose.
-if make -s SAN=thread O="$O/threads" unit-programs >"$log" 2>&1 &&
+if make -s -j"$jobs" SAN=thread O="$O/threads" unit-programs >"$log" 2>&1 &&
    run_units "$O/threads" threads TSAN_OPTIONS=halt_on_error=1; then
 	result ok "the unit tests pass under the thread sanitizer"
 else

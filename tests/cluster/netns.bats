@@ -174,8 +174,8 @@ sent() {
 start_job() {
 	ready=$BATS_TEST_TMPDIR/ready
 	: >"$ready"
-	# A shell's background processes ignore SIGINT.
-	env --default-signal=INT "$NETNS" "$@" -n 3 -r 2 \
+	# A shell's background processes ignore SIGINT, those of nohup SIGHUP.
+	env --default-signal=TERM,INT,HUP "$NETNS" "$@" -n 3 -r 2 \
 		sh -c "echo >>$ready; while :; do :; done" 3>&- &
 	job=$!
 	until_true eval "[ \"\$(wc -l <$ready)\" -eq 6 ]"
