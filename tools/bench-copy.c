@@ -220,12 +220,6 @@ static void print_table(const struct bench_result *result)
 	}
 }
 
-static void print_line(void *ctx, const char *line)
-{
-	(void)ctx;
-	puts(line);
-}
-
 static void print_result(const struct bench_result *result, const struct sonde_profile *profile,
 			 const struct bench_request *request)
 {
@@ -233,7 +227,7 @@ static void print_result(const struct bench_result *result, const struct sonde_p
 	       "memcpy from\nshared memory\n\n", request->cpus[0], request->cpus[1]);
 	print_table(result);
 	printf("\n95 %% intervals of the medians: within %.1f %%\n", 100 * result->worst);
-	bench_describe(result, profile, print_line, NULL);
+	bench_describe(result, profile, bench_print_line, NULL);
 	if (request->cpus[0] == request->cpus[1])
 		puts("no twice: two processes on one CPU cannot copy at once");
 }

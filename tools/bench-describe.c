@@ -77,3 +77,9 @@ void bench_describe(const struct bench_result *result, const struct sonde_profil
 			tell(&t, "no %s: %s", sonde_transfer_way_name((enum sonde_transfer_way)way),
 			     result->whys[way]);
 }
+
+void bench_print_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	puts(line);
+}

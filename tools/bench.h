@@ -147,6 +147,9 @@ int bench_measure(const struct bench_request *request, struct bench_result *resu
 void bench_describe(const struct bench_result *result, const struct sonde_profile *profile,
 		    void (*say)(void *ctx, const char *line), void *ctx);
 
+/* One that says it on standard output. */
+void bench_print_line(void *ctx, const char *line);
+
 /*
  * The figure's file, so that what cannot be written is known before anything is
  * measured: a descriptor, or -1 after an error was said.

@@ -162,12 +162,6 @@ static int save_default(const struct machine *m)
 	return CLI_FAILED;
 }
 
-static void print_line(void *ctx, const char *line)
-{
-	(void)ctx;
-	puts(line);
-}
-
 static int show(const struct machine *m, const struct report_options *o)
 {
 	if (o->measure.common.json) {
@@ -184,7 +178,7 @@ static int show(const struct machine *m, const struct report_options *o)
 		return CLI_FAILED;
 	}
 	printf("\nCopies between processes\n");
-	bench_describe(m->transfers, m->profile, print_line, NULL);
+	bench_describe(m->transfers, m->profile, bench_print_line, NULL);
 	printf("\nIn use\n");
 	print_backends(m);
 	printf("\n%s/profile.json  for programs, see sonde-profile(5)\n"
