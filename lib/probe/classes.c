@@ -56,17 +56,25 @@ static int get_pool(struct work *w, size_t npages)
 	return 0;
 }
 
-static int find_class(struct work *w)
+static int find_class(struct work *w, int sort)
 {
-	int err = 0;
+	struct sonde_classes_report *r = w->report;
+	int err;
 
-	for (int i = 0; i < ATTEMPTS && !err && !w->survey.ways; i++) {
-		w->survey = (struct survey){
-			.t = &w->t, .first = &w->first, .above = w->first.ways, .brief = 1,
-			.pages = w->pool, .npages = w->npool,
-		};
-		err = survey_level(&w->survey);
-	}
+	w->survey = (struct survey){
+		.t = &w->t, .first = &w->first, .above = w->first.ways, .brief = 1,
+		.pages = w->pool, .npages = w->npool,
+	};
+	err = survey_level(&w->survey);
+	if (err || !w->survey.ways)
+		return err;
+	if (!sort)
+		return survey_estimate(&w->survey);
+	free(r->sizes);
+	err = survey_sort(&w->survey, &r->sizes, &r->nsizes, &r->unsorted);
+	/* Ways that fill no class but the one that they were seen in. */
+	if (!err && !r->nsizes)
+		w->survey.ways = 0;
 	return err;
 }
 
@@ -187,17 +195,17 @@ static int hold_frames(struct work *w)
 static int look(struct work *w, const struct sonde_classes_options *options)
 {
 	struct sonde_classes_report *r = w->report;
-	int err = find_class(w);
+	int err = 0;
 
+	for (int i = 0; i < ATTEMPTS && !err && !w->survey.ways; i++)
+		err = find_class(w, options->sort);
 	if (err || !w->survey.ways)
 		return err;
 	r->ways = w->survey.ways;
 	r->members = w->survey.class.n;
-	err = options->sort ? survey_sort(&w->survey, &r->sizes, &r->nsizes, &r->unsorted) :
-	      survey_estimate(&w->survey);
 	r->classes = w->survey.classes;
 	r->classes_se = w->survey.classes_se;
-	return err ? err : hold_frames(w);
+	return hold_frames(w);
 }
 
 int probe_classes_with(struct meter *meter, const struct sonde_classes_options *options,
