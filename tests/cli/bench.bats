@@ -16,17 +16,6 @@ copy() {
 	"$SONDE" bench copy --budget 0.3 --max-size 16K "$@"
 }
 
-# refused STATUS WORDS COMMAND...: exit status, one line with WORDS on stderr, nothing else
-refused() {
-	local status_wanted=$1 words=$2
-	shift 2
-	run --separate-stderr "$@"
-	[ "$status" -eq "$status_wanted" ]
-	[ -z "$output" ]
-	one_line "$stderr"
-	has "$stderr" "$words"
-}
-
 @test "help lists the subcommand, and help of it its options" {
 	run --separate-stderr "$SONDE" bench --help
 	[ "$status" -eq 0 ]

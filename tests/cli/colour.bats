@@ -5,17 +5,6 @@
 # fails, and each is a shell of its own
 load helper
 
-# refused STATUS WORDS COMMAND...: exit status, one line with WORDS on stderr, nothing else
-refused() {
-	local status_wanted=$1 words=$2
-	shift 2
-	run --separate-stderr "$@"
-	[ "$status" -eq "$status_wanted" ]
-	[ -z "$output" ]
-	one_line "$stderr"
-	has "$stderr" "$words"
-}
-
 # Frame numbers are for root, of the machine rather than of a container.
 needs_frames() {
 	"$SONDE" colour map --pages 1 >/dev/null 2>&1 || skip "no frame numbers here"

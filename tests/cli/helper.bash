@@ -24,7 +24,7 @@ json() {
 
 # until_true COMMAND...: wait for it, with a deadline.
 until_true() {
-	local end=$((SECONDS + 30))
+	local end=$((SECONDS + 120))
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1
 		sleep 0.02
@@ -33,7 +33,7 @@ until_true() {
 
 # await PID: $status is how it ended; what has not ended by then is ended
 await() {
-	local end=$((SECONDS + 30))
+	local end=$((SECONDS + 120))
 	while kill -0 "$1" 2>/dev/null; do
 		[ "$SECONDS" -lt "$end" ] || kill -KILL "$1"
 		sleep 0.02
@@ -71,4 +71,16 @@ has() {
 		printf 'not found: %s\nin: %s\n' "$2" "$1" >&2
 		return 1
 	}
+}
+
+# refused STATUS WORDS COMMAND...: exit status, one line with WORDS on stderr, nothing else
+refused() {
+	local status_wanted=$1 words=$2
+	shift 2
+	run --separate-stderr "$@"
+	# shellcheck disable=SC2154 # run sets them
+	[ "$status" -eq "$status_wanted" ] || { echo "status $status: $stderr" >&2; return 1; }
+	[ -z "$output" ]
+	one_line "$stderr"
+	has "$stderr" "$words"
 }

@@ -4,17 +4,6 @@
 # shellcheck disable=SC2016,SC2164 # variables of Perl; bats ends a test at what fails
 load helper
 
-# refused STATUS WORDS COMMAND...: exit status, one line with WORDS on stderr, nothing else
-refused() {
-	local status_wanted=$1 words=$2
-	shift 2
-	run --separate-stderr "$@"
-	[ "$status" -eq "$status_wanted" ]
-	[ -z "$output" ]
-	one_line "$stderr"
-	has "$stderr" "$words"
-}
-
 @test "help is printed on standard output, however it is asked for" {
 	for args in --help -h help; do
 		run --separate-stderr "$SONDE" $args

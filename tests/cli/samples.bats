@@ -9,17 +9,6 @@ setup() {
 	cd "$BATS_TEST_TMPDIR/here"
 }
 
-# refused STATUS TEXT COMMAND...: one line on standard error with TEXT, nothing else
-refused() {
-	local want=$1 text=$2
-	shift 2
-	run --separate-stderr "$@"
-	[ "$status" -eq "$want" ] || { echo "status $status: $stderr"; return 1; }
-	[ -z "$output" ]
-	one_line "$stderr"
-	has "$stderr" "$text"
-}
-
 @test "the caches' JSON comes again to the last byte" {
 	"$SONDE" cache "${SHORT[@]}" --samples s --json >live.json
 	"$SONDE" analyse s --json >again.json
