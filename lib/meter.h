@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sonde/clock.h>
+#include <sonde/probe.h>
 
 #define METER_PLACE	16
 #define METER_LINE	64
@@ -122,5 +123,9 @@ struct meter {
  * to it until close(). 0, -ENOMEM, -EPERM (may not run there), -EINVAL.
  */
 int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned int cpu);
+
+/* That, or meter_module_open(). -EINVAL: no such kind. */
+int meter_open(struct meter **m, enum sonde_meter kind, const struct sonde_clock *clk,
+	       unsigned int cpu);
 
 #endif

@@ -94,6 +94,8 @@ static int run(int argc, char **argv)
 	cli_stop_catch();
 	status = machine_open(&m, o.measure.cpu);
 	if (status == CLI_DONE)
+		status = machine_choose_meter(&m, &o.measure);
+	if (status == CLI_DONE)
 		status = machine_measure_caches(&m, &o.measure);
 	if (status == CLI_DONE)
 		status = machine_save_samples(&m, &o.measure);

@@ -201,6 +201,8 @@ static int measure_and_write(struct machine *m, struct output *out,
 	int status = machine_open(m, o->measure.cpu);
 
 	if (status == CLI_DONE)
+		status = machine_choose_meter(m, &o->measure);
+	if (status == CLI_DONE)
 		status = output_open(out, o->dir);
 	if (status == CLI_DONE)
 		status = machine_measure_caches(m, &o->measure);

@@ -47,6 +47,7 @@ static const struct cli_option options[] = {
 	  measure_set_max_size },
 	{ "seed", 0, "N", "of the random walks: the same seed, the same walks; else 1",
 	  measure_set_seed },
+	MEASURE_METER_OPTIONS,
 	MEASURE_SAMPLES_OPTION,
 	CLI_COMMON_OPTIONS
 };
@@ -200,6 +201,8 @@ static int measure(struct machine *m, const struct share_options *o, const unsig
 {
 	int status = machine_open(m, (int)cpus[0]);
 
+	if (status == CLI_DONE)
+		status = machine_choose_meter(m, &o->measure);
 	if (status == CLI_DONE)
 		status = machine_measure_caches(m, &o->measure);
 	if (status == CLI_DONE)

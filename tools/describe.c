@@ -320,7 +320,7 @@ void describe_backends(const struct machine *m, struct backend backends[NBACKEND
 	backends[1] = (struct backend){
 		.seam = "meter",
 		.purpose = "the loops that are timed",
-		.using = METER_NAME,
+		.using = sonde_meter_name(SONDE_METER_USER),
 	};
 	backends[2] = (struct backend){
 		.seam = "clock",

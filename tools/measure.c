@@ -67,23 +67,22 @@ int measure_set_samples(void *options, const char *arg)
 	return CLI_DONE;
 }
 
-/* The CPUs this process may run on, to be freed. Return: how many, -ENOMEM. */
-static int list_cpus(const struct sonde_topology *topo, unsigned int **cpus)
+int machine_list_cpus(const struct machine *m, unsigned int **cpus)
 {
-	int n = sonde_topology_cpus(topo, NULL, 0);
+	int n = sonde_topology_cpus(m->topo, NULL, 0);
 
 	if (n < 0)
 		return n;
 	*cpus = calloc((size_t)n + 1, sizeof(**cpus));
 	if (!*cpus)
 		return -ENOMEM;
-	return sonde_topology_cpus(topo, *cpus, (size_t)n);
+	return sonde_topology_cpus(m->topo, *cpus, (size_t)n);
 }
 
 static int choose_cpu(struct machine *m, int wanted)
 {
 	unsigned int *cpus;
-	int n = list_cpus(m->topo, &cpus);
+	int n = machine_list_cpus(m, &cpus);
 	char *list;
 
 	if (n < 0)
@@ -122,7 +121,8 @@ static int start_profile(struct machine *m)
 	       sonde_profile_set_backend(m->profile, "clock", clock->name, clock->why) ||
 	       sonde_profile_set_backend(m->profile, "frames", frames,
 					 sonde_frames_why(m->frames)) ||
-	       sonde_profile_set_backend(m->profile, "meter", METER_NAME, NULL) ||
+	       sonde_profile_set_backend(m->profile, "meter", sonde_meter_name(SONDE_METER_USER),
+					 NULL) ||
 	       sonde_profile_set_backend(m->profile, "transfer", transfer,
 					 sonde_transfer_why(m->transfer)) ||
 	       sonde_profile_set_claims(m->profile, m->claimed, NULL) ? -ENOMEM : 0;
@@ -261,6 +261,7 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 {
 	struct sonde_cache_options how = {
 		.cpu = m->cpu,
+		.meter = options->meter,
 		.budget_s = options->budget_s,
 		.max_bytes = options->max_bytes ? options->max_bytes : choose_sweep(m),
 		.seed = options->seed,
@@ -308,6 +309,7 @@ int machine_measure_transfers(struct machine *m, const struct measure_options *o
 void machine_close(struct machine *m)
 {
 	free(m->transfers);
+	sonde_prefetch_close(m->prefetch);
 	sonde_recorder_close(m->recorder);
 	sonde_profile_free(m->profile);
 	sonde_share_report_free(m->sharing);

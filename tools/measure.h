@@ -6,6 +6,7 @@
 #include <sonde/claims.h>
 #include <sonde/clock.h>
 #include <sonde/frames.h>
+#include <sonde/prefetch.h>
 #include <sonde/probe.h>
 #include <sonde/profile.h>
 #include <sonde/region.h>
@@ -29,6 +30,8 @@ enum measure_method {
 /**
  * struct measure_options - begins the options of `cache` and `report`
  * @cpu: -1: the first one allowed
+ * @meter: where the loops run
+ * @no_prefetch: with the prefetchers switched off
  * @method: how sizes are found
  * @samples: the file for what the probes are told, NULL for none
  */
@@ -38,6 +41,8 @@ struct measure_options {
 	double budget_s;
 	size_t max_bytes;
 	uint64_t seed;
+	enum sonde_meter meter;
+	int no_prefetch;
 	enum measure_method method;
 	const char *samples;
 };
@@ -50,6 +55,8 @@ int measure_set_quick(void *options, const char *arg);
 int measure_set_max_size(void *options, const char *arg);
 int measure_set_seed(void *options, const char *arg);
 int measure_set_samples(void *options, const char *arg);
+int measure_set_meter(void *options, const char *arg);
+int measure_set_no_prefetch(void *options, const char *arg);
 
 #define MEASURE_OPTIONS \
 	{ "cpu", 0, "N", "measure on this CPU; else on the first one allowed", \
@@ -61,7 +68,14 @@ int measure_set_samples(void *options, const char *arg);
 	  measure_set_max_size }, \
 	{ "seed", 0, "N", "of the random walks: the same seed, the same walks; else 1", \
 	  measure_set_seed }, \
+	MEASURE_METER_OPTIONS, \
 	MEASURE_SAMPLES_OPTION
+
+#define MEASURE_METER_OPTIONS \
+	{ "meter", 0, "NAME", "the loops run in user space, or in the module; else user", \
+	  measure_set_meter }, \
+	{ "no-prefetch", 0, NULL, "prefetchers off meanwhile (the module, root)", \
+	  measure_set_no_prefetch }
 
 #define MEASURE_SAMPLES_OPTION \
 	{ "samples", 0, "FILE", "keep the raw samples, for sonde analyse", measure_set_samples }
@@ -76,6 +90,7 @@ int measure_set_samples(void *options, const char *arg);
  * @transfers: what copies between processes cost; NULL until measured
  * @profile: all of it as a document
  * @recorder: of the samples; NULL if they are not kept
+ * @prefetch: holds the prefetchers off; NULL if they are as they were
  */
 struct machine {
 	struct sonde_topology *topo;
@@ -91,11 +106,20 @@ struct machine {
 	struct bench_result *transfers;
 	struct sonde_profile *profile;
 	struct sonde_recorder *recorder;
+	struct sonde_prefetch_switch *prefetch;
 };
 
 /* Both return an exit status, after an error was said. machine_close() takes
  * what machine_open() left, also on failure. */
 int machine_open(struct machine *m, int cpu);
+
+/* The CPUs this process may run on, to be freed. Return: how many, -ENOMEM. */
+int machine_list_cpus(const struct machine *m, unsigned int **cpus);
+
+/* For what is measured from now on, as the options say. Return: an exit status,
+ * after an error was said. */
+int machine_choose_meter(struct machine *m, const struct measure_options *options);
+
 int machine_measure_caches(struct machine *m, const struct measure_options *options);
 
 /* Copies between processes, for a tenth of the time that caches may take. */
@@ -111,8 +135,4 @@ int machine_keep_caches(struct machine *m, enum measure_method method);
 int machine_save_samples(struct machine *m, const struct measure_options *options);
 
 void machine_close(struct machine *m);
-
-/* What measures: a seam with one implementation so far. */
-#define METER_NAME	"user space"
-
 #endif

@@ -52,6 +52,7 @@ int machine_measure_sharing(struct machine *m, const struct measure_options *opt
 	struct sonde_share_options how = {
 		.cpus = cpus,
 		.ncpus = ncpus,
+		.meter = options->meter,
 		.caches = m->caches,
 		.max_bytes = options->max_bytes,
 		.seed = options->seed,

@@ -21,9 +21,25 @@ extern "C" {
 
 struct sonde_recorder;
 
+/* Where the loops that are timed run. */
+enum sonde_meter {
+	SONDE_METER_USER,	/* in the calling thread */
+	SONDE_METER_MODULE,	/* in the kernel: interrupts off, next to no translation */
+};
+
+/**
+ * sonde_meter_name() - "user space" or "module"
+ * @meter: which; of another value "unknown"
+ *
+ * Return: a constant. Since: 0.1
+ */
+const char *sonde_meter_name(enum sonde_meter meter);
+
 /**
  * struct sonde_cache_options - how to measure caches
  * @cpu: the CPU to measure on; the calling thread is bound to it meanwhile
+ * @meter: where the loops run; with the module memory is reached by huge pages of
+ *         the kernel, so that steps of translation are not the process's
  * @budget_s: seconds that the latency curve may take, after the geometry, which
  *            takes what it takes; 0: no curve
  * @max_bytes: largest working set, 256 KiB or more; 0: 192 MiB. Half of the free
@@ -36,6 +52,7 @@ struct sonde_recorder;
  */
 struct sonde_cache_options {
 	unsigned int cpu;
+	enum sonde_meter meter;
 	double budget_s;
 	size_t max_bytes;
 	uint64_t seed;

@@ -26,6 +26,7 @@ extern "C" {
  * @cpus: @ncpus CPUs to compare, ascending; NULL: all that the calling thread
  *        may run on
  * @ncpus: how many
+ * @meter: where the loops run
  * @caches: sizes and latencies of the levels, as measured on one of the CPUs;
  *          NULL: they are measured first, in @caches_s seconds
  * @caches_s: seconds for that; 0: 3
@@ -39,6 +40,7 @@ extern "C" {
 struct sonde_share_options {
 	const unsigned int *cpus;
 	size_t ncpus;
+	enum sonde_meter meter;
 	const struct sonde_cache_report *caches;
 	double caches_s;
 	size_t max_bytes;

@@ -210,7 +210,7 @@ int probe_cache_here(const struct sonde_clock *clk, const char *name, cache_prob
 		     const struct sonde_cache_options *options, struct sonde_cache_report **report)
 {
 	struct meter *meter;
-	int err = meter_user_open(&meter, clk, options->cpu);
+	int err = meter_open(&meter, options->meter, clk, options->cpu);
 
 	if (!err)
 		err = recorder_cache(options->recorder, name, options, &meter);

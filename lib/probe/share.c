@@ -337,7 +337,7 @@ static int share_here(const struct sonde_clock *clk, const struct sonde_share_op
 		      double before_s, struct sonde_share_report **report)
 {
 	struct meter *meter;
-	int err = meter_user_open(&meter, clk, options->cpus[0]);
+	int err = meter_open(&meter, options->meter, clk, options->cpus[0]);
 
 	if (!err)
 		err = recorder_share(options->recorder, options, before_s, &meter);
@@ -359,6 +359,7 @@ static int share_with_caches(const struct sonde_clock *clk,
 	struct sonde_cache_report *caches = NULL;
 	struct sonde_cache_options how = {
 		.cpu = options->cpus[0],
+		.meter = options->meter,
 		.budget_s = options->caches_s > 0 ? options->caches_s : DEFAULT_CACHES_S,
 		.max_bytes = options->max_bytes ? options->max_bytes : DEFAULT_BYTES,
 		.seed = options->seed,

@@ -217,3 +217,13 @@ fake_claims() {
 	[ "$status" -eq 130 ]
 	[ ! -s out.txt ]
 }
+
+@test "loops in the module, and prefetchers off, need the module; nothing is measured else" {
+	export SONDE_DEV_DIR=$BATS_TEST_TMPDIR
+	refused 2 "--meter: 'kernel' is none; user and module are" "$SONDE" cache --meter kernel
+	for command in cache share report; do
+		refused 77 "the module is not loaded; load it with" "$SONDE" $command --meter module
+		refused 77 "the module is not loaded; load it with" "$SONDE" $command --no-prefetch
+	done
+	[ ! -e sonde-report ]
+}

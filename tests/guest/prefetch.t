@@ -5,4 +5,5 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 O=${O:-$here/../../build}
-exec "$here/run" --cpu core2duo --name prefetch "$@" -- "$O/tests/guest/prefetch"
+exec "$here/run" --cpu core2duo --name prefetch "$@" -- "$O/tests/guest/prefetch" \
+	:: "$here/prefetch-tool.sh" "$O/sonde"

@@ -73,7 +73,13 @@ ends_well() {
 	case $? in 0|77) ;; *) return 1 ;; esac
 }
 
-echo 1..13
+module_measures() {
+	ends_well "$sonde" cache --meter module --budget 2 --max-size 4M --json >"$dir"/cache.json &&
+		perl -MJSON::PP -0777 -ne '
+			exit(decode_json($_)->{backends}{meter}{using} ne "module")' "$dir"/cache.json
+}
+
+echo 1..16
 check info_names_the_loaded_module \
 	says "Module: loaded" "$sonde" info
 check root_gets_frames_from_the_module \
@@ -92,6 +98,12 @@ check clock_shows_the_counter_as_the_module_sees_it \
 	says "^  furthest  *CPU [0-9]*: " "$sonde" clock
 check caches_of_an_emulated_machine_do_not_crash_the_probe \
 	ends_well "$sonde" cache --budget 2 --max-size 4M
+check caches_are_measured_in_the_module_where_that_is_asked_for \
+	module_measures
+check a_stranger_is_told_the_group_that_may_measure_in_the_module \
+	says "sonde-probe.*group" as_nobody "$sonde" cache --meter module
+check a_processor_without_switches_keeps_its_prefetchers \
+	says "offers that" "$sonde" cache --no-prefetch
 check coloured_memory_is_verified_and_pooled \
 	gives --bits 6 --colours 3,17
 check coloured_memory_by_masks_is_verified_and_pooled \
