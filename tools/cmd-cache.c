@@ -2,7 +2,6 @@
 /*
  * sonde cache - sizes and latencies of the caches, measured beside claimed
  */
-#include <string.h>
 #include "text.h"
 #include "describe.h"
 
@@ -29,25 +28,10 @@ static int set_no_curve(void *opts, const char *arg)
 	return CLI_DONE;
 }
 
-static int set_method(void *opts, const char *arg)
-{
-	struct measure_options *o = opts;
-
-	if (!strcmp(arg, "sonde")) {
-		o->method = METHOD_SONDE;
-	} else if (!strcmp(arg, "servet")) {
-		o->method = METHOD_SERVET;
-	} else {
-		cli_error("--method: '%s' is none; sonde and servet are", arg);
-		return CLI_USAGE;
-	}
-	return CLI_DONE;
-}
-
 static const struct cli_option options[] = {
 	MEASURE_OPTIONS,
 	{ "no-curve", 0, NULL, "sizes, ways and lines only, as quickly as that goes", set_no_curve },
-	{ "method", 0, "NAME", "sonde, or servet as published, to compare; else sonde", set_method },
+	MEASURE_METHOD_OPTION,
 	{ "curve", 0, NULL, "print the latency curve too (--json always has it)", set_curve },
 	CLI_COMMON_OPTIONS
 };

@@ -47,6 +47,7 @@ static const struct cli_option options[] = {
 	  measure_set_max_size },
 	{ "seed", 0, "N", "of the random walks: the same seed, the same walks; else 1",
 	  measure_set_seed },
+	MEASURE_METHOD_OPTION,
 	MEASURE_METER_OPTIONS,
 	MEASURE_SAMPLES_OPTION,
 	CLI_COMMON_OPTIONS
@@ -126,11 +127,15 @@ static int choose_listed(const char *list, unsigned int *cpus, size_t *n)
 }
 
 /* Before anything is measured, and so before the machine is opened. */
-static int check_list(const struct share_options *o)
+static int check_options(const struct share_options *o)
 {
-	if (!o->list || is_list(o->list))
+	if (o->list && !is_list(o->list))
+		cli_error("--cpus wants a list of CPUs such as 0-3,8, not '%s'", o->list);
+	else if (o->measure.samples && o->measure.method == METHOD_SERVET)
+		cli_error("--samples: of Servet's comparisons none are kept; leave --samples or "
+			  "--method servet out");
+	else
 		return CLI_DONE;
-	cli_error("--cpus wants a list of CPUs such as 0-3,8, not '%s'", o->list);
 	return CLI_USAGE;
 }
 
@@ -228,7 +233,7 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	status = check_list(&o);
+	status = check_options(&o);
 	if (status == CLI_DONE)
 		status = choose_cpus(&o, &cpus, &ncpus);
 	if (status == CLI_DONE) {

@@ -55,6 +55,21 @@ int measure_set_seed(void *options, const char *arg)
 	return cli_parse_count("seed", arg, UINT64_MAX, &o->seed);
 }
 
+int measure_set_method(void *opts, const char *arg)
+{
+	struct measure_options *o = opts;
+
+	if (!strcmp(arg, "sonde")) {
+		o->method = METHOD_SONDE;
+	} else if (!strcmp(arg, "servet")) {
+		o->method = METHOD_SERVET;
+	} else {
+		cli_error("--method: '%s' is none; sonde and servet are", arg);
+		return CLI_USAGE;
+	}
+	return CLI_DONE;
+}
+
 int measure_set_samples(void *options, const char *arg)
 {
 	struct measure_options *o = options;

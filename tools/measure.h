@@ -55,6 +55,7 @@ int measure_set_quick(void *options, const char *arg);
 int measure_set_max_size(void *options, const char *arg);
 int measure_set_seed(void *options, const char *arg);
 int measure_set_samples(void *options, const char *arg);
+int measure_set_method(void *options, const char *arg);
 int measure_set_meter(void *options, const char *arg);
 int measure_set_no_prefetch(void *options, const char *arg);
 
@@ -70,6 +71,10 @@ int measure_set_no_prefetch(void *options, const char *arg);
 	  measure_set_seed }, \
 	MEASURE_METER_OPTIONS, \
 	MEASURE_SAMPLES_OPTION
+
+#define MEASURE_METHOD_OPTION \
+	{ "method", 0, "NAME", "sonde, or servet as published, to compare; else sonde", \
+	  measure_set_method }
 
 #define MEASURE_METER_OPTIONS \
 	{ "meter", 0, "NAME", "the loops run in user space, or in the module; else user", \

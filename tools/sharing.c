@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sonde/servet.h>
 #include "describe.h"
 #include "sharing.h"
 #include "text.h"
@@ -60,7 +61,8 @@ int machine_measure_sharing(struct machine *m, const struct measure_options *opt
 		.progress = watch_probe,
 		.recorder = m->recorder,
 	};
-	int err = sonde_probe_share(m->clk, &how, &m->sharing);
+	int err = (options->method == METHOD_SERVET ? sonde_servet_share : sonde_probe_share)(
+		m->clk, &how, &m->sharing);
 
 	cli_progress_end();
 	if (cli_stop_requested())

@@ -12,6 +12,7 @@
 
 #include <sonde/clock.h>
 #include <sonde/probe.h>
+#include <sonde/share.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,29 @@ extern "C" {
  */
 int sonde_servet_cache(const struct sonde_clock *clk, const struct sonde_cache_options *options,
 		       struct sonde_cache_report **report);
+
+/**
+ * sonde_servet_share() - find out who shares which cache as Servet does
+ * @clk: the clock to time with
+ * @options: how; .cpus and .caches must be there, usually of sonde_servet_cache().
+ *           .all_pairs is always so, .seed of no use, .recorder must be NULL
+ * @report: where the report goes, to be freed with sonde_share_report_free();
+ *          untouched on failure
+ *
+ * Every two CPUs walk two thirds of a level each at the same time: if that costs
+ * more than one and a half times what it costs one CPU alone, they share it
+ * (section 2.2 and figure 4 of the paper). A pair's .contention is that ratio; its
+ * cycles are 0. Groups are CPUs tied by a chain of pairs. A level without a size,
+ * or too large for the memory, is not compared, and a note says so.
+ *
+ * Return: 0, -ENODATA (fewer than two CPUs), -EINVAL (options), -ENOMEM,
+ * -ECANCELED (by options->progress), -EPERM (may not run on one of the CPUs),
+ * -EAGAIN (two CPUs did not come together in time).
+ *
+ * Since: 0.1
+ */
+int sonde_servet_share(const struct sonde_clock *clk, const struct sonde_share_options *options,
+		       struct sonde_share_report **report);
 
 #ifdef __cplusplus
 }

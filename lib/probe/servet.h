@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sonde/servet.h>
+#include <sonde/share.h>
 #include "../meter.h"
 
 /* Stride of every walk: longer than any line, and beyond the prefetchers of its time. */
@@ -86,6 +87,11 @@ double servet_estimate(const double *size, const double *cycles, size_t n, size_
 /* As sonde_servet_cache(), on @m, which stays the caller's. */
 int probe_servet_with(struct meter *m, const struct sonde_cache_options *options,
 		      struct sonde_cache_report **report);
+
+/* As sonde_servet_share(), on @m, which stays the caller's, with options that were
+ * checked. */
+int probe_servet_share_with(struct meter *m, const struct sonde_share_options *options,
+			    struct sonde_share_report **report);
 
 /**
  * servet_shared() - figure 4 for one level

@@ -285,7 +285,7 @@ static int prepare(struct share *s)
 }
 
 /* Ascending, each once. */
-static int check_options(const struct sonde_share_options *o)
+int share_check_options(const struct sonde_share_options *o)
 {
 	for (size_t i = 1; i < o->ncpus; i++)
 		if (o->cpus[i] <= o->cpus[i - 1])
@@ -308,7 +308,7 @@ int probe_share_with(struct meter *meter, const struct sonde_share_options *opti
 		     struct sonde_share_report **report)
 {
 	struct share *s;
-	int err = check_options(options);
+	int err = share_check_options(options);
 
 	if (err)
 		return err;
@@ -397,7 +397,7 @@ int sonde_probe_share(const struct sonde_clock *clk, const struct sonde_share_op
 			if (CPU_ISSET(i, &set))
 				cpus[full.ncpus++] = i;
 	}
-	err = check_options(&full);
+	err = share_check_options(&full);
 	return err ? err : share_with_caches(clk, &full, report);
 }
 

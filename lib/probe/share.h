@@ -65,6 +65,9 @@ struct share {
 int probe_share_with(struct meter *meter, const struct sonde_share_options *options,
 		     struct sonde_share_report **report);
 
+/* -ENODATA (fewer than two CPUs), -EINVAL (they do not ascend), 0. */
+int share_check_options(const struct sonde_share_options *options);
+
 /* -ECANCELED if whoever watches wants no more. */
 int share_tick(struct share *s);
 

@@ -137,3 +137,14 @@ share() {
 	[ "$status" -eq 130 ]
 	[ ! -s out.txt ]
 }
+
+@test "Servet's comparisons, of every two at every level, are no samples" {
+	need_two
+	share --method servet --json >s.json
+	[ "$(json s.json '$d->{backends}{method}{using}')" = servet ]
+	[ "$(json s.json 'grep { $_->{contention} > 0 } @{$d->{sharing}{pairs}} or -1')" = \
+		"$(json s.json 'scalar @{$d->{sharing}{pairs}} or -1')" ]
+	refused 2 "leave --samples or" "$SONDE" share --method servet --samples s
+	refused 2 "'lmbench' is none; sonde and servet are" "$SONDE" share --method lmbench
+	[ ! -e s ]
+}

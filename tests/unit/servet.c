@@ -377,6 +377,48 @@ START_TEST(sharing_needs_two_CPUs_a_cache_and_its_memory)
 }
 END_TEST
 
+static void assert_groups(const struct sonde_share_level *level, const char *const *cpus,
+			  size_t ngroups, enum sonde_share_verdict verdict)
+{
+	ck_assert_uint_eq(level->ngroups, ngroups);
+	for (size_t i = 0; i < ngroups; i++) {
+		ck_assert_str_eq(level->groups[i].cpus, cpus[i]);
+		ck_assert_int_eq(level->groups[i].verdict, verdict);
+	}
+}
+
+START_TEST(pairs_make_groups_and_what_is_too_large_or_has_no_size_is_said)
+{
+	static const unsigned int cpus[] = { 0, 1, 2, 3 };
+	static const char *const each[] = { "0", "1", "2", "3" };
+	struct sonde_cache_level levels[] = {
+		{ .level = 1, .size = 32 * KIB }, { .level = 2, .size = 256 * KIB },
+		{ .level = 3, .size = 2 * MIB }, { .level = 4, .size = 64 * MIB }, { .level = 5 },
+	};
+	struct sonde_cache_report caches = { .levels = levels, .nlevels = 5 };
+	struct sonde_share_options how = { .cpus = cpus, .ncpus = 4, .caches = &caches };
+	struct sonde_share_report *r;
+	struct meter *meter;
+
+	ck_assert_int_eq(machine_open(&meter, &four_cpus, 1), 0);
+	ck_assert_int_eq(probe_servet_share_with(meter, &how, &r), 0);
+	ck_assert_uint_eq(r->nlevels, 5);
+	ck_assert_uint_eq(r->npairs, 3 * 6);
+	assert_groups(&r->levels[0], each, 4, SONDE_SHARE_NO);
+	assert_groups(&r->levels[1], (const char *const []){ "0-1", "2-3" }, 2, SONDE_SHARE_YES);
+	assert_groups(&r->levels[2], (const char *const []){ "0-3" }, 1, SONDE_SHARE_YES);
+	assert_groups(&r->levels[3], each, 4, SONDE_SHARE_UNKNOWN);
+	assert_groups(&r->levels[4], each, 4, SONDE_SHARE_UNKNOWN);
+	ck_assert_uint_eq(r->nnotes, 3);
+	ck_assert_ptr_nonnull(strstr(r->notes[1], "level 4: four thirds of its 65536 KiB"));
+	ck_assert_ptr_nonnull(strstr(r->notes[2], "level 5: no size"));
+	ck_assert_int_eq(sonde_share_nearest(r, 0, 1), 2);
+	ck_assert_int_eq(sonde_share_nearest(r, 0, 2), 3);
+	sonde_share_report_free(r);
+	meter->ops->close(meter);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("servet");
@@ -401,6 +443,7 @@ int main(void)
 	tcase_add_test(tc, stops_when_told_to_and_refuses_what_makes_no_sense);
 	tcase_add_test(tc, pairs_that_share_a_level_get_in_each_others_way);
 	tcase_add_test(tc, sharing_needs_two_CPUs_a_cache_and_its_memory);
+	tcase_add_test(tc, pairs_make_groups_and_what_is_too_large_or_has_no_size_is_said);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }
