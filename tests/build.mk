@@ -19,3 +19,7 @@ $(UNIT_BIN): $(O)/%: $(O)/%.o $(O)/tests/libsim.a $(A2A_LIB) $(O)/libsonde.a
 
 .PHONY: unit-programs
 unit-programs: $(UNIT_BIN)
+
+.PHONY: check-debian
+check-debian: deps-check ## Debian's packages build and work
+	$(Q)prove --timer $(PROVE_FLAGS) tests/debian/packages.t
