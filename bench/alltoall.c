@@ -2,15 +2,18 @@
 /*
  * alltoall - what MPI_Alltoall() costs by each composition, over MPI's own
  *
- *   alltoall [--names NAME,...] [--min BYTES] [--max BYTES] [--seconds S]
- *            [--repeats N] [--in-place] [--strided]
+ *   alltoall [--names NAME,...] [--min BYTES] [--max BYTES] [--sizes BYTES,...]
+ *            [--seconds S] [--repeats N] [--in-place] [--strided] [--v]
  *
  * "mpi" is PMPI_Alltoall(), "auto" what libsonde-coll chooses, others are forced.
- * For each size all names take turns, @repeats times; a turn is as many calls back
- * to back as take S seconds. Inside the interval: the calls; outside: a barrier
- * before it. Its time is the slowest rank's. Printed, one JSON object a line for
- * each size and name: the median over the turns of the microseconds a call, and
- * the median, least and most of its ratio to "mpi" in the same round of turns.
+ * --v: MPI_Alltoallv() of blocks of any size from none to twice as many bytes.
+ * For each size all names take turns, @repeats times, in another order each time; a
+ * turn is as many calls back to back as take S seconds. Inside the interval: the
+ * calls; outside: a barrier before it. Its time is the slowest rank's. Printed, one
+ * JSON object a line for each size and name: the median over the turns of the
+ * microseconds a call, the median, least and most of its ratio to "mpi" in the same
+ * round of turns, and the times of all its turns, so that others can be set against
+ * each other.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -21,17 +24,20 @@
 
 #define NAMES	16
 #define REPEATS	99
+#define SIZES	32
 
 struct bench {
 	const char *names[NAMES];
 	MPI_Comm comms[NAMES];
-	int nnames, repeats, is_in_place, is_strided;
-	size_t min, max;
+	int nnames, repeats, is_in_place, is_strided, is_v;
+	size_t min, max, sizes[SIZES];
+	int nsizes;
 	double seconds;
 	int rank, size;
 	char *send, *recv;
 	MPI_Datatype type;
 	int count;
+	int *counts[2], *displs[2];
 };
 
 /* ---- one turn ------------------------------------------------------------ */
@@ -39,8 +45,13 @@ struct bench {
 static int call(const struct bench *b, int name)
 {
 	const void *from = b->is_in_place ? MPI_IN_PLACE : b->send;
+	const int is_mpi = !strcmp(b->names[name], "mpi");
 
-	if (!strcmp(b->names[name], "mpi"))
+	if (b->is_v)
+		return (is_mpi ? PMPI_Alltoallv : MPI_Alltoallv)(
+			from, b->counts[0], b->displs[0], b->type, b->recv, b->counts[1],
+			b->displs[1], b->type, is_mpi ? MPI_COMM_WORLD : b->comms[name]);
+	if (is_mpi)
 		return PMPI_Alltoall(from, b->count, b->type, b->recv, b->count, b->type,
 				     MPI_COMM_WORLD);
 	return MPI_Alltoall(from, b->count, b->type, b->recv, b->count, b->type, b->comms[name]);
@@ -103,7 +114,33 @@ static void print(const struct bench *b, size_t bytes, int name, const char *did
 	printf("{\"ranks\": %d, \"bytes\": %zu, \"name\": \"%s\", \"did\": \"%s\", \"calls\": %d, "
 	       "\"us\": %.3f, ", b->size, bytes, b->names[name], did, calls, median(us, b->repeats));
 	printf("\"ratio\": %.3f, ", median(ratios, b->repeats));
-	printf("\"least\": %.3f, \"most\": %.3f}\n", ratios[0], ratios[b->repeats - 1]);
+	printf("\"least\": %.3f, \"most\": %.3f, \"times\": [", ratios[0],
+	       ratios[b->repeats - 1]);
+	for (int r = 0; r < b->repeats; r++)
+		printf("%s%.3f", r ? ", " : "", times[r][name] * 1e6);
+	printf("]}\n");
+}
+
+/* The same for both directions of a pair, as in place must have it. */
+static int draw_count(const struct bench *b, int other)
+{
+	const unsigned int low = (unsigned int)(other < b->rank ? other : b->rank);
+	const unsigned int high = (unsigned int)(other < b->rank ? b->rank : other);
+	unsigned int x = (low * 65537u + high + 1) * 2654435761u;
+
+	x = (x ^ x >> 15) * 2246822519u;
+	return (int)((x ^ x >> 13) % (2u * (unsigned int)b->count + 1));
+}
+
+static void draw_counts(struct bench *b)
+{
+	int at = 0;
+
+	for (int r = 0; r < b->size; r++) {
+		b->counts[0][r] = b->counts[1][r] = draw_count(b, r);
+		b->displs[0][r] = b->displs[1][r] = at;
+		at += b->counts[0][r];
+	}
 }
 
 static void run_size(struct bench *b, size_t bytes)
@@ -120,14 +157,19 @@ static void run_size(struct bench *b, size_t bytes)
 		b->type = MPI_BYTE;
 		b->count = (int)bytes;
 	}
+	draw_counts(b);
 	for (int i = 0; i < b->nnames; i++) {
 		calls[i] = find_calls(b, i);
 		snprintf(did[i], sizeof(did[i]), "%s", strcmp(b->names[i], "mpi") ?
 			 sonde_coll_last() : "mpi");
 	}
 	for (int r = 0; r < b->repeats; r++)
-		for (int i = 0; i < b->nnames; i++)
+		for (int k = 0; k < b->nnames; k++) {
+			/* Whoever comes after a slow one finds other caches. */
+			const int i = (r % 2 ? b->nnames - k + r : k + r) % b->nnames;
+
 			times[r][i] = time_calls(b, i, calls[i]) / calls[i];
+		}
 	for (int i = 0; i < b->nnames && !b->rank; i++)
 		print(b, bytes, i, did[i], calls[i], times);
 	fflush(stdout);
@@ -144,6 +186,7 @@ static void open_comms(struct bench *b)
 	for (int i = 0; i < b->nnames; i++) {
 		MPI_Info_create(&info);
 		MPI_Info_set(info, "sonde_coll_alltoall", b->names[i]);
+		MPI_Info_set(info, "sonde_coll_alltoallv", b->names[i]);
 		MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &b->comms[i]);
 		MPI_Info_free(&info);
 	}
@@ -157,15 +200,29 @@ static void add_names(struct bench *b, char *list)
 			b->names[b->nnames++] = name;
 }
 
+static void add_sizes(struct bench *b, char *list)
+{
+	for (size_t bytes = b->min; !list && bytes <= b->max && b->nsizes < SIZES; bytes *= 2)
+		b->sizes[b->nsizes++] = bytes;
+	for (char *word; list && (word = strsep(&list, ",")) && b->nsizes < SIZES;) {
+		b->sizes[b->nsizes] = strtoul(word, NULL, 10);
+		if (b->sizes[b->nsizes] > b->max || b->nsizes == 0)
+			b->max = b->sizes[b->nsizes];
+		if (!b->sizes[b->nsizes++])
+			b->min = 0;
+	}
+}
+
 static int parse(struct bench *b, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "names", required_argument, NULL, 'n' }, { "min", required_argument, NULL, 'm' },
 		{ "max", required_argument, NULL, 'M' }, { "seconds", required_argument, NULL, 's' },
 		{ "repeats", required_argument, NULL, 'r' }, { "in-place", no_argument, NULL, 'i' },
-		{ "strided", no_argument, NULL, 't' }, { NULL, 0, NULL, 0 },
+		{ "strided", no_argument, NULL, 't' }, { "v", no_argument, NULL, 'v' },
+		{ "sizes", required_argument, NULL, 'S' }, { NULL, 0, NULL, 0 },
 	};
-	char *names = NULL;
+	char *names = NULL, *sizes = NULL;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -177,10 +234,13 @@ static int parse(struct bench *b, int argc, char **argv)
 		case 'r': b->repeats = atoi(optarg); break;
 		case 'i': b->is_in_place = 1; break;
 		case 't': b->is_strided = 1; break;
+		case 'v': b->is_v = 1; break;
+		case 'S': sizes = optarg; break;
 		default: return -1;
 		}
 	}
 	add_names(b, strdup(names ? names : "auto"));
+	add_sizes(b, sizes);
 	return optind == argc && b->min && b->min <= b->max && b->max <= 1 << 26 &&
 	       b->repeats > 0 && b->repeats <= REPEATS && b->seconds > 0 ? 0 : -1;
 }
@@ -200,15 +260,24 @@ int main(int argc, char **argv)
 		MPI_Finalize();
 		return 2;
 	}
-	room = (size_t)b.size * b.max * 2 + 64;
+	/* Every other element, or twice as many. */
+	room = (size_t)b.size * b.max * (b.is_strided && b.is_v ? 4 : 2) + 64;
+	for (int side = 0; side < 2; side++) {
+		b.counts[side] = calloc((size_t)b.size, sizeof(int));
+		b.displs[side] = calloc((size_t)b.size, sizeof(int));
+	}
 	b.send = calloc(1, room);
 	b.recv = calloc(1, room);
 	open_comms(&b);
-	for (size_t bytes = b.min; bytes <= b.max; bytes *= 2)
-		run_size(&b, bytes);
+	for (int i = 0; i < b.nsizes; i++)
+		run_size(&b, b.sizes[i]);
 	for (int i = 0; i < b.nnames; i++)
 		MPI_Comm_free(&b.comms[i]);
 	MPI_Finalize();
+	for (int side = 0; side < 2; side++) {
+		free(b.counts[side]);
+		free(b.displs[side]);
+	}
 	free(b.send);
 	free(b.recv);
 	return 0;

@@ -16,8 +16,7 @@ const struct coll_algorithm coll_algorithms[] = {
 	  COLL_NEEDS_ONE_NODE | COLL_NEEDS_PEERS | COLL_NEEDS_SEGMENT | COLL_NEEDS_MODERATE,
 	  "all ranks are on one node", .run = coll_run_local },
 	{ COLL_OUTER, COLL_SA, "sa", 0, 0, 0,
-	  COLL_NEEDS_NODES | COLL_NEEDS_PEERS | COLL_NEEDS_SEGMENT | COLL_NEEDS_ALIKE |
-	  COLL_NEEDS_MODERATE,
+	  COLL_NEEDS_NODES | COLL_NEEDS_PEERS | COLL_NEEDS_SEGMENT | COLL_NEEDS_MODERATE,
 	  "send-side aggregation: a message from a node to each rank of another",
 	  .run = coll_run_sa },
 	{ COLL_OUTER, COLL_RD, "rd", 0, 0, 0,
@@ -126,6 +125,11 @@ int coll_choice_fits(struct coll_plan *plan, const struct coll_choice *choice,
 		return 1;
 	if (!fits(plan, way, way->needs, op, block, why, len))
 		return 0;
+	if (op == COLL_ALLTOALLV && choice->outer == COLL_SA &&
+	    (choice->inter != COLL_WINDOW || choice->way != COLL_SHM)) {
+		snprintf(why, len, "sa: of MPI_Alltoallv it is sa/window/shm only");
+		return 0;
+	}
 	if (choice->outer == COLL_LEADER && choice->k > plan->least) {
 		snprintf(why, len, "leader: a node has %d ranks only", plan->least);
 		return 0;

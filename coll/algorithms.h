@@ -123,6 +123,7 @@ int coll_run_flat(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_local(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_local_v(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_sa(struct coll_call *call, const struct coll_choice *choice);
+int coll_run_sa_v(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_rd(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_leader(struct coll_call *call, const struct coll_choice *choice);
 

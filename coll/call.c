@@ -76,8 +76,12 @@ static int unpack(const struct coll_call *call, const struct coll_side *side, in
 
 /* ---- a whole side ------------------------------------------------------- */
 
-/* Memory for all blocks of a side. */
-static int add_flat(const struct coll_call *call, struct coll_side *side)
+/*
+ * Memory for all blocks of a side, the plan's: new memory in each call would cost a
+ * page fault for every page, more than packing does.
+ */
+static int add_flat(const struct coll_call *call, struct coll_side *side,
+		    enum coll_scratch_use use)
 {
 	const int size = call->plan->size;
 	size_t total = 0;
@@ -93,7 +97,7 @@ static int add_flat(const struct coll_call *call, struct coll_side *side)
 	} else {
 		total = (size_t)size * call->block;
 	}
-	side->flat = malloc(total ? total : 1);
+	side->flat = coll_plan_scratch(call->plan, use, total);
 	if (side->flat)
 		return 0;
 	free(side->flat_at);
@@ -116,7 +120,7 @@ int coll_side_flatten(struct coll_call *call, struct coll_side *side)
 
 	if (side->flat)
 		return 0;
-	err = add_flat(call, side);
+	err = add_flat(call, side, COLL_FOR_FLAT_SEND);
 	for (int r = 0; r < call->plan->size && !err; r++)
 		err = fill_block(call, side, r, coll_side_range(side, r));
 	return err;
@@ -124,12 +128,11 @@ int coll_side_flatten(struct coll_call *call, struct coll_side *side)
 
 int coll_recv_flatten(struct coll_call *call)
 {
-	return call->recv.flat ? 0 : add_flat(call, &call->recv);
+	return call->recv.flat ? 0 : add_flat(call, &call->recv, COLL_FOR_FLAT_RECEIVE);
 }
 
 static void free_flat(struct coll_side *side)
 {
-	free(side->flat);
 	free(side->flat_at);
 	side->flat = NULL;
 	side->flat_at = NULL;

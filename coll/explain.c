@@ -70,6 +70,15 @@ void coll_complain(const char *format, ...)
 	va_end(args);
 }
 
+void coll_tell(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+}
+
 /* A choice is for all sizes down to the next smaller power of two. */
 static char *say_bytes(size_t bytes, char word[48])
 {

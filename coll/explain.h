@@ -10,6 +10,8 @@ struct coll_plan;
 
 /* Something is wrong and was left out. Each rank would say the same: local rank 0 does. */
 void coll_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, where only this rank says it. */
+void coll_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A choice was made, if SONDE_COLL_EXPLAIN asks. Rank 0 of the communicator says it. */
 void coll_explain(const struct coll_plan *plan, enum coll_op op, size_t block,

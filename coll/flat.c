@@ -13,20 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "algorithms.h"
+#include "outer.h"
 #include "plan.h"
-
-/* A block as MPI sees it. */
-static struct coll_message get_message(struct coll_side *side, int rank)
-{
-	char *range = coll_side_range(side, rank);
-	const MPI_Count bytes = (MPI_Count)coll_side_bytes(side, rank);
-
-	if (side->flat)
-		return (struct coll_message){ rank, range, bytes, MPI_BYTE };
-	return (struct coll_message){ rank, coll_side_addr(side, rank),
-				      coll_side_count(side, rank), side->type.handle };
-}
 
 static int send_blocks(struct coll_call *call, const struct coll_choice *choice)
 {
@@ -40,8 +28,8 @@ static int send_blocks(struct coll_call *call, const struct coll_choice *choice)
 	exchange.sends = messages;
 	exchange.recvs = messages + size;
 	for (int k = 1; k < size; k++) {
-		exchange.sends[k - 1] = get_message(&call->send, (me + k) % size);
-		exchange.recvs[k - 1] = get_message(&call->recv, (me - k + size) % size);
+		exchange.sends[k - 1] = coll_outer_message(&call->send, (me + k) % size);
+		exchange.recvs[k - 1] = coll_outer_message(&call->recv, (me - k + size) % size);
 	}
 	err = coll_exchange(call->plan, choice, &exchange);
 	free(messages);
@@ -81,20 +69,6 @@ static int run_bruck(struct coll_call *call, const struct coll_choice *choice)
 	return err;
 }
 
-/*
- * In place what is received would overwrite what is yet to be sent. Bytes are
- * received as bytes: MPICH 4.0.2 over UCX calls them truncated when they are
- * many and the receive is of a structure.
- */
-static int copy_first(struct coll_call *call)
-{
-	int err = call->is_in_place ? coll_side_flatten(call, &call->send) : 0;
-
-	if (!err && call->is_in_place && !call->recv.type.is_dense)
-		err = coll_recv_flatten(call);
-	return err;
-}
-
 int coll_run_flat(struct coll_call *call, const struct coll_choice *choice)
 {
 	int err = 0;
@@ -102,7 +76,7 @@ int coll_run_flat(struct coll_call *call, const struct coll_choice *choice)
 	if (choice->inter == COLL_BRUCK) {
 		err = run_bruck(call, choice);
 	} else {
-		err = copy_first(call);
+		err = coll_outer_copy_first(call);
 		if (!err)
 			err = send_blocks(call, choice);
 	}

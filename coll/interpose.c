@@ -13,6 +13,7 @@
 #include "explain.h"
 #include "interpose.h"
 #include "plan.h"
+#include "segment.h"
 #include "select.h"
 #include "slot.h"
 
@@ -28,8 +29,16 @@ const char *sonde_coll_last(void)
 
 /* ---- one way for both --------------------------------------------------- */
 
+/* The first of a node that notices says it for all. */
+static void tell_of_end(const struct coll_segment *seg)
+{
+	if (!atomic_exchange_explicit(&coll_head(seg)->is_told, 1, memory_order_relaxed))
+		coll_tell("another rank of this node has ended within the call; the job "
+			  "cannot go on");
+}
+
 /* To the communicator's handler, as MPI does it. */
-static int raise_error(MPI_Comm comm, int err)
+static int raise_error(MPI_Comm comm, const struct coll_plan *plan, int err)
 {
 	int code = err;
 
@@ -38,8 +47,7 @@ static int raise_error(MPI_Comm comm, int err)
 	else if (err < 0)
 		code = MPI_ERR_OTHER;
 	if (err == -EOWNERDEAD)
-		coll_complain("another rank of this node has ended within the call; the job "
-			      "cannot go on");
+		tell_of_end(plan->segment);
 	PMPI_Comm_call_errhandler(comm, code);
 	return code;
 }
@@ -76,7 +84,7 @@ static int run(struct coll_call *call, const struct coll_slot *slot, MPI_Comm co
 		last = by_mpi;
 		return COLL_NOT_OURS;
 	}
-	return err ? raise_error(comm, err) : MPI_SUCCESS;
+	return err ? raise_error(comm, call->plan, err) : MPI_SUCCESS;
 }
 
 static int hand(enum coll_op op, const char *why)

@@ -152,10 +152,11 @@ int coll_collect_parts(struct coll_call *call, const struct coll_map *map, size_
 		const size_t bytes = len - at < part ? len - at : part;
 
 		err = shm_collect(call, map, at, bytes, &area);
-		for (size_t i = n; i < cells && !err; i++)
+		for (size_t i = n; i < cells && !err && whole; i++)
 			memcpy(whole + i * len + at, area + i * bytes, bytes);
 	}
-	return err;
+	/* Who had no memory has taken part for the others. */
+	return err ? err : whole || cells == n ? 0 : -ENOMEM;
 }
 
 /* ---- distribute --------------------------------------------------------- */

@@ -26,4 +26,13 @@ char *coll_direct(const struct coll_call *call, const struct coll_node *node, si
 int coll_take_node(struct coll_call *call, const struct coll_node *node, size_t off, size_t len,
 		   const char *at);
 
+/* A block as MPI sees it. */
+struct coll_message coll_outer_message(const struct coll_side *side, int rank);
+
+/*
+ * Before blocks are sent as they are: in place what is received would overwrite what
+ * is yet to be sent; what has gaps is packed, if it is not too much.
+ */
+int coll_outer_copy_first(struct coll_call *call);
+
 #endif

@@ -81,7 +81,7 @@ static int do_round(struct coll_call *call, const struct coll_choice *choice,
 	return err ? err : deliver(call, off, len, &exchange);
 }
 
-int coll_run_sa(struct coll_call *call, const struct coll_choice *choice)
+static int run_alike(struct coll_call *call, const struct coll_choice *choice)
 {
 	const struct coll_map *map = coll_map_get(call->plan, COLL_MAP_SPREAD, 0);
 	struct coll_message *messages = coll_messages_new(call->plan);
@@ -97,4 +97,9 @@ int coll_run_sa(struct coll_call *call, const struct coll_choice *choice)
 	}
 	free(messages);
 	return coll_call_finish(call, err);
+}
+
+int coll_run_sa(struct coll_call *call, const struct coll_choice *choice)
+{
+	return call->op == COLL_ALLTOALLV ? coll_run_sa_v(call, choice) : run_alike(call, choice);
 }

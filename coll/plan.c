@@ -10,7 +10,7 @@
 #include "segment.h"
 
 /* More than that is not kept from call to call. */
-#define SCRATCH_KEPT	((size_t)4 << 20)
+#define SCRATCH_KEPT	((size_t)16 << 20)
 
 int coll_agree(const struct coll_plan *plan, int err)
 {
@@ -73,6 +73,34 @@ static void number_nodes(struct coll_plan *plan, const int *leaders)
 		}
 }
 
+static const char *const mappings[COLL_MAPPINGS] = { "block", "cyclic", "other" };
+
+const char *coll_mapping_name(enum coll_mapping mapping)
+{
+	return mappings[mapping];
+}
+
+int coll_mapping_find(const char *word)
+{
+	for (int i = 0; word && i < COLL_MAPPINGS; i++)
+		if (!strcmp(word, mappings[i]))
+			return i;
+	return -1;
+}
+
+static enum coll_mapping find_mapping(const struct coll_plan *plan)
+{
+	int is_block = 1, is_cyclic = 1;
+
+	for (int r = 0; r < plan->size; r++) {
+		is_block &= !r || plan->node_of[r] >= plan->node_of[r - 1];
+		is_cyclic &= plan->node_of[r] == r % plan->nnodes;
+	}
+	if (is_block)
+		return COLL_MAPPING_BLOCK;
+	return is_cyclic ? COLL_MAPPING_CYCLIC : COLL_MAPPING_OTHER;
+}
+
 static int fill_nodes(struct coll_plan *plan)
 {
 	int at = 0;
@@ -96,6 +124,7 @@ static int fill_nodes(struct coll_plan *plan)
 			plan->most = at - first;
 	}
 	plan->inode = plan->node_of[plan->rank];
+	plan->mapping = find_mapping(plan);
 	return 0;
 }
 

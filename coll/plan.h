@@ -14,6 +14,7 @@
 #include <mpi.h>
 
 #include "choice.h"
+#include "network.h"
 #include "settings.h"
 
 struct coll_segment;
@@ -49,9 +50,21 @@ struct coll_map {
 	struct coll_map *next;
 };
 
+/**
+ * enum coll_mapping - which node a rank is on
+ * COLL_MAPPING_BLOCK: ranks of a node follow each other; also where there is one
+ * COLL_MAPPING_CYCLIC: rank r is on node r mod nodes
+ */
+enum coll_mapping { COLL_MAPPING_BLOCK, COLL_MAPPING_CYCLIC, COLL_MAPPING_OTHER, COLL_MAPPINGS };
+
+const char *coll_mapping_name(enum coll_mapping mapping);
+/* -1: there is no such word. */
+int coll_mapping_find(const char *word);
+
 /* Memory that is kept for the next call, by what it is for. */
 enum coll_scratch_use { COLL_FOR_COLLECT, COLL_FOR_PARTS, COLL_FOR_GROUND,
-			COLL_FOR_RECEIVE, COLL_FOR_SEND, COLL_SCRATCHES };
+			COLL_FOR_RECEIVE, COLL_FOR_SEND, COLL_FOR_FLAT_SEND,
+			COLL_FOR_FLAT_RECEIVE, COLL_SCRATCHES };
 
 struct coll_scratch {
 	char *at;
@@ -67,10 +80,12 @@ struct coll_scratch {
  * @lrank, @lsize: of this rank in its node
  * @node_of, @local_of: of each rank
  * @least, @most: ranks of the smallest and of the largest node
+ * @mapping: of ranks to nodes
  * @has_module: all ranks can use the module for regions
  * @is_crowded: on some node there are more ranks than processors
  * @segment: NULL if there is none, and @why_no_segment
  * @pull: ways to read from another rank's memory; see local_pull.h
+ * @rules, @network: of the profile
  * @choices: by operation, in place or not, and size class
  */
 struct coll_plan {
@@ -80,6 +95,7 @@ struct coll_plan {
 	int *node_of, *local_of, *members;
 	struct coll_node *nodes;
 	int least, most, has_module, is_crowded;
+	enum coll_mapping mapping;
 	struct coll_settings settings;
 	struct coll_segment *segment;
 	int why_no_segment;
@@ -90,6 +106,7 @@ struct coll_plan {
 	struct coll_scratch scratch[COLL_SCRATCHES];
 	struct coll_rule *rules;
 	int nrules;
+	struct coll_network network;
 };
 
 static inline const struct coll_node *coll_my_node(const struct coll_plan *plan)

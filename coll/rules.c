@@ -5,17 +5,19 @@
  *   "collectives": {
  *     "alltoall": [
  *       { "nodes": [1, 1], "ranks": [2, 8], "ppn": [2, 8], "bytes": [0, 4096],
- *         "algorithm": "local/shm" },
+ *         "algorithm": "local/shm", "why": "half of MPI's time" },
  *       ...
  *     ],
  *     "alltoallv": [ ... ],
+ *     "network": { "class": "onload", "distribution": "dearer" },
  *     "about": { how it was measured; anything }
  *   }
  *
- * Ranges are from and up to; one that is left out holds for all, and so does
- * "in_place", which is true or false. The first rule
- * that matches and that can be done is taken. A profile with one wrong rule is not
- * used at all: the job goes on with the usual rules.
+ * Ranges are from and up to; one that is left out holds for all, and so do
+ * "in_place", which is true or false, and "mapping". The first rule that matches
+ * and that can be done is taken. What "network" says goes into the usual rules. A
+ * profile with one wrong key is not used at all: the job goes on with the usual
+ * rules.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -69,6 +71,29 @@ static int parse_name(const json_t *value, char name[COLL_NAME], char *why, size
 	return 0;
 }
 
+/* It goes to people's terminals. */
+static int parse_why(const json_t *value, char reason[COLL_RULE_WHY], char *why, size_t len)
+{
+	const char *word = json_string_value(value);
+
+	snprintf(why, len, "give a text of up to %d bytes, without control characters",
+		 COLL_RULE_WHY - 1);
+	if (!word || strlen(word) >= COLL_RULE_WHY)
+		return -EINVAL;
+	for (const char *c = word; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			return -EINVAL;
+	strcpy(reason, word);
+	return 0;
+}
+
+static int parse_mapping(const json_t *value, int *mapping, char *why, size_t len)
+{
+	*mapping = coll_mapping_find(json_string_value(value));
+	snprintf(why, len, "give \"block\", \"cyclic\" or \"other\"");
+	return *mapping < 0 ? -EINVAL : 0;
+}
+
 /* What is wrong with a key goes to @why, without the line. */
 static int parse_key(struct coll_rule *rule, const char *key, const json_t *value, char *why,
 		     size_t len)
@@ -80,6 +105,10 @@ static int parse_key(struct coll_rule *rule, const char *key, const json_t *valu
 
 	if (!strcmp(key, "algorithm"))
 		return parse_name(value, rule->name, why, len);
+	if (!strcmp(key, "why"))
+		return parse_why(value, rule->why, why, len);
+	if (!strcmp(key, "mapping"))
+		return parse_mapping(value, &rule->mapping, why, len);
 	if (!strcmp(key, "in_place")) {
 		rule->in_place = json_is_true(value);
 		snprintf(why, len, "give true or false");
@@ -122,87 +151,121 @@ static int parse_rule(struct coll_rule *rule, const json_t *object, const char *
 
 static const struct coll_rule any = {
 	.nodes = { 0, UINT64_MAX }, .ranks = { 0, UINT64_MAX }, .ppn = { 0, UINT64_MAX },
-	.bytes = { 0, UINT64_MAX }, .in_place = -1,
+	.bytes = { 0, UINT64_MAX }, .in_place = -1, .mapping = -1,
 };
 
 static int parse_list(const char *text, const json_t *list, enum coll_op op,
-		      struct coll_rule *rules, size_t most, char *why, size_t len)
+		      struct coll_rules *rules, char *why, size_t len)
 {
 	const size_t n = json_array_size(list);
 	char wrong[COLL_SENTENCE];
 	const char *key;
 
-	if (!json_is_array(list) || n > most) {
+	if (!json_is_array(list) || n > (size_t)(COLL_RULES - rules->n)) {
 		snprintf(why, len, "line %u: \"%s\": give an array of at most %d rules",
 			 coll_rules_line(text, op_keys[op], 0, NULL), op_keys[op], COLL_RULES);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < n; i++) {
-		rules[i] = any;
-		rules[i].op = op;
-		if (parse_rule(&rules[i], json_array_get(list, i), &key, wrong, sizeof(wrong))) {
+		struct coll_rule *rule = &rules->list[rules->n++];
+
+		*rule = any;
+		rule->op = op;
+		if (parse_rule(rule, json_array_get(list, i), &key, wrong, sizeof(wrong))) {
 			snprintf(why, len, "line %u: rule %zu of \"%s\"%s%s%s: %s",
 				 coll_rules_line(text, op_keys[op], i + 1, key), i + 1,
 				 op_keys[op], *key ? ", \"" : "", key, *key ? "\"" : "", wrong);
 			return -EINVAL;
 		}
 	}
-	return (int)n;
+	return 0;
 }
 
-static int parse_part(const char *text, json_t *part, struct coll_rule *rules, size_t most,
-		      char *why, size_t len)
+static int parse_network(const char *text, json_t *object, struct coll_network *network,
+			 char *why, size_t len)
 {
-	int n = 0;
+	const char *key = NULL, *wrong = "give an object";
 
-	if (!part)
+	for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
+		const char *word = json_string_value(json_object_iter_value(at));
+		int found = -1;
+
+		key = json_object_iter_key(at);
+		wrong = "there is no such key";
+		if (!strcmp(key, "class")) {
+			found = coll_nic_find(word);
+			network->nic = (enum coll_nic)found;
+			wrong = "give \"onload\", \"hybrid\", \"offload\" or \"unclear\"";
+		} else if (!strcmp(key, "distribution")) {
+			found = coll_distribution_find(word);
+			network->distribution = (enum coll_distribution)found;
+			wrong = "give \"dearer\", \"alike\", \"cheaper\" or \"unclear\"";
+		}
+		if (found < 0)
+			goto wrong;
+	}
+	if (json_is_object(object))
 		return 0;
+wrong:
+	snprintf(why, len, "line %u: \"network\"%s%s%s: %s",
+		 coll_rules_line(text, "network", 0, key), key ? ", \"" : "", key ? key : "",
+		 key ? "\"" : "", wrong);
+	return -EINVAL;
+}
+
+static int parse_part(const char *text, json_t *part, struct coll_rules *rules, char *why,
+		      size_t len)
+{
 	for (void *at = json_object_iter(part); at; at = json_object_iter_next(part, at)) {
 		const char *key = json_object_iter_key(at);
-		int op = 0, more;
+		json_t *value = json_object_iter_value(at);
+		int op = 0, err = 0;
 
-		if (!strcmp(key, "about"))
-			continue;
 		while (op < COLL_OPS && strcmp(key, op_keys[op]))
 			op++;
-		if (op == COLL_OPS) {
+		if (op < COLL_OPS) {
+			err = parse_list(text, value, (enum coll_op)op, rules, why, len);
+		} else if (!strcmp(key, "network")) {
+			err = parse_network(text, value, &rules->network, why, len);
+		} else if (strcmp(key, "about")) {
 			snprintf(why, len, "line %u: \"collectives\" has no key \"%s\"",
 				 coll_rules_line(text, key, 0, NULL), key);
-			return -EINVAL;
+			err = -EINVAL;
 		}
-		more = parse_list(text, json_object_iter_value(at), (enum coll_op)op, rules + n,
-				  most - (size_t)n, why, len);
-		if (more < 0)
-			return more;
-		n += more;
+		if (err)
+			return err;
 	}
-	return n;
+	return 0;
 }
 
-int coll_rules_parse(const char *text, size_t len, struct coll_rule *rules, size_t most,
-		     char *why, size_t whylen)
+int coll_rules_parse(const char *text, size_t len, struct coll_rules *rules, char *why,
+		     size_t whylen)
 {
 	json_error_t error;
 	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error), *part;
-	int n = -EINVAL;
+	int err = 0;
 
+	memset(rules, 0, sizeof(*rules));
 	if (!root) {
 		snprintf(why, whylen, "line %d: %s", error.line, error.text);
 		return -EINVAL;
 	}
 	part = json_object_get(root, "collectives");
-	if (part && !json_is_object(part))
+	if (part && !json_is_object(part)) {
 		snprintf(why, whylen, "\"collectives\" is no object");
-	else
-		n = parse_part(text, part, rules, most, why, whylen);
+		err = -EINVAL;
+	} else if (part) {
+		err = parse_part(text, part, rules, why, whylen);
+	}
 	json_decref(root);
-	return n;
+	if (err)
+		memset(rules, 0, sizeof(*rules));
+	return err;
 }
 
 /* ---- the file ----------------------------------------------------------- */
 
-static struct coll_rule read_rules[COLL_RULES];
-static int nread;
+static struct coll_rules read_rules;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* As sonde_profile_load() finds its default. */
@@ -214,7 +277,7 @@ static int get_path(char *path, size_t len)
 
 	if (named && *named)
 		n = snprintf(path, len, "%s", named);
-	else if (cache && *cache)
+	else if (cache && *cache == '/')
 		n = snprintf(path, len, "%s/sonde/profile.json", cache);
 	else if (home && *home)
 		n = snprintf(path, len, "%s/.cache/sonde/profile.json", home);
@@ -232,6 +295,9 @@ static char *read_file(const char *path, size_t *len)
 	text = malloc(FILE_MOST + 1);
 	if (text) {
 		*len = fread(text, 1, FILE_MOST + 1, file);
+		if (*len > FILE_MOST)
+			coll_complain("%s has more than %zu bytes; its rules are left out", path,
+				      FILE_MOST);
 		if (*len > FILE_MOST || ferror(file)) {
 			free(text);
 			text = NULL;
@@ -254,12 +320,9 @@ static void read_profile(void)
 	text = read_file(path, &len);
 	if (!text)
 		return;
-	nread = coll_rules_parse(text, len, read_rules, COLL_RULES, why, sizeof(why));
-	if (nread < 0) {
+	if (coll_rules_parse(text, len, &read_rules, why, sizeof(why)))
 		coll_complain("%s, %s; its rules are left out (sonde tune alltoall writes new "
 			      "ones)", path, why);
-		nread = 0;
-	}
 	free(text);
 }
 
@@ -271,9 +334,11 @@ int coll_rules_share(struct coll_plan *plan)
 
 	if (!plan->rank) {
 		pthread_once(&once, read_profile);
-		plan->nrules = nread;
+		plan->nrules = read_rules.n;
+		plan->network = read_rules.network;
 	}
-	if (PMPI_Bcast(&plan->nrules, 1, MPI_INT, 0, plan->comm))
+	if (PMPI_Bcast(&plan->nrules, 1, MPI_INT, 0, plan->comm) ||
+	    PMPI_Bcast(&plan->network, sizeof(plan->network), MPI_BYTE, 0, plan->comm))
 		return -EIO;
 	if (!plan->nrules)
 		return 0;
@@ -282,7 +347,7 @@ int coll_rules_share(struct coll_plan *plan)
 	if (err)
 		return err;
 	if (!plan->rank)
-		memcpy(plan->rules, read_rules, (size_t)plan->nrules * sizeof(*plan->rules));
+		memcpy(plan->rules, read_rules.list, (size_t)plan->nrules * sizeof(*plan->rules));
 	return PMPI_Bcast(plan->rules, plan->nrules * (int)sizeof(*plan->rules), MPI_BYTE, 0,
 			  plan->comm) ? -EIO : 0;
 }
@@ -296,6 +361,7 @@ static int matches(const struct coll_rule *rule, const struct coll_plan *plan, e
 		   size_t block, int is_in_place)
 {
 	return rule->op == op && (rule->in_place < 0 || rule->in_place == is_in_place) &&
+	       (rule->mapping < 0 || rule->mapping == (int)plan->mapping) &&
 	       in(rule->nodes, (uint64_t)plan->nnodes) &&
 	       in(rule->ranks, (uint64_t)plan->size) && in(rule->ppn, (uint64_t)plan->most) &&
 	       (op == COLL_ALLTOALLV || in(rule->bytes, block));
@@ -314,7 +380,8 @@ int coll_rules_try(struct coll_plan *plan, enum coll_op op, size_t block,
 		    !coll_choice_fits(plan, &named, op, block, why, sizeof(why)))
 			continue;
 		*choice = named;
-		snprintf(choice->why, sizeof(choice->why), "rule %d of the profile", i + 1);
+		snprintf(choice->why, sizeof(choice->why), "rule %d of the profile%s%s", i + 1,
+			 *rule->why ? ": " : "", rule->why);
 		return 1;
 	}
 	return 0;

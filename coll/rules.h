@@ -7,21 +7,36 @@
 #include <stdint.h>
 
 #include "choice.h"
+#include "network.h"
 
 struct coll_plan;
 
 #define COLL_RULES	128	/* the most of a profile */
+#define COLL_RULE_WHY	96	/* bytes of a rule's reason */
 
 /**
  * struct coll_rule - a composition for a range of each
  * @in_place: 1, 0, or -1: for both
+ * @mapping: an enum coll_mapping, or -1: for all
  * @nodes, @ranks, @ppn, @bytes: from and up to, both included
+ * @why: what was measured; empty if the profile does not say
  */
 struct coll_rule {
 	uint64_t nodes[2], ranks[2], ppn[2], bytes[2];
-	int in_place;
+	int in_place, mapping;
 	enum coll_op op;
 	char name[COLL_NAME];
+	char why[COLL_RULE_WHY];
+};
+
+/**
+ * struct coll_rules - all of a profile
+ * @network: what joins the nodes
+ */
+struct coll_rules {
+	struct coll_rule list[COLL_RULES];
+	int n;
+	struct coll_network network;
 };
 
 /* Rank 0's rules to all. Collective. Return: 0, -EIO, -ENOMEM. */
@@ -32,10 +47,10 @@ int coll_rules_try(struct coll_plan *plan, enum coll_op op, size_t block,
 		   int is_in_place, struct coll_choice *choice);
 
 /*
- * From the text of a profile. Return: how many; -EINVAL, and a sentence with the
- * line that is wrong.
+ * From the text of a profile. Return: 0; -EINVAL, and a sentence with the line
+ * that is wrong: then there are no rules.
  */
-int coll_rules_parse(const char *text, size_t len, struct coll_rule *rules, size_t most,
-		     char *why, size_t whylen);
+int coll_rules_parse(const char *text, size_t len, struct coll_rules *rules, char *why,
+		     size_t whylen);
 
 #endif

@@ -54,6 +54,8 @@ static int is_found(const struct walk *walk, const char *list, size_t rule, cons
 {
 	if (!is_in_list(walk, list))
 		return 0;
+	if (!rule && key && *key)
+		return walk->depth == 3 && !strcmp(walk->last[3], key);
 	if (!rule)
 		return walk->depth == 2;
 	if (walk->rule != rule || walk->depth != 4)

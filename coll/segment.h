@@ -126,6 +126,8 @@ struct coll_bell {
 
 struct coll_head {
 	uint64_t nonce[2];
+	/* A rank has said that another one ended. */
+	_Atomic uint32_t is_told;
 	/* Written when somebody falls asleep or awakes, read at every step. */
 	_Alignas(COLL_LINE) _Atomic uint32_t sleepers;
 };

@@ -26,6 +26,7 @@
  * @needs_module: for regions that the module serves
  * @needs_crowd: for nodes with more ranks than processors
  * @needs_in_place: for calls in place
+ * @nic, @distribution: for networks of which the profile says so (0: any)
  * @is_v: for MPI_Alltoallv
  * @name: the composition
  */
@@ -33,6 +34,8 @@ struct usual {
 	int nodes[2];
 	size_t bytes[2];
 	int needs_module, needs_crowd, needs_in_place, is_v;
+	enum coll_nic nic;
+	enum coll_distribution distribution;
 	const char *name;
 	const char *why;
 };
@@ -49,17 +52,30 @@ static const struct usual usuals[] = {
 	{ .nodes = { 1, 1 }, .bytes = { 4 << 10, (size_t)1 << 30 }, .needs_module = 1,
 	  .name = "local/region",
 	  .why = "one node, and the module copies a rank's blocks in one call" },
-	{ .nodes = { 1, 1 }, .bytes = { 0, 32 << 10 }, .name = "local/shm",
+	{ .nodes = { 1, 1 }, .bytes = { 0, 16 << 10 }, .needs_crowd = 1, .name = "local/shm",
+	  .why = "one node whose ranks share processors: two copies that stay in the cache" },
+	{ .nodes = { 1, 1 }, .bytes = { 0, 8 << 10 }, .name = "local/shm",
 	  .why = "one node: two copies that stay in the cache cost less than a call a block" },
 	{ .nodes = { 1, 1 }, .bytes = { 0, (size_t)1 << 30 }, .name = "local/cma",
 	  .why = "one node: large blocks are copied once" },
 	{ .nodes = { 1, 1 }, .bytes = { 0, 64 << 10 }, .name = "local/shm",
 	  .why = "one node, and no way to read another process's memory" },
+	{ .nodes = { 2, 0 }, .is_v = 1, .name = "sa/window/shm",
+	  .why = "several nodes: small blocks in fewer messages, large ones as they are" },
 	{ .nodes = { 2, 0 }, .bytes = { 0, 4 << 10 }, .needs_crowd = 1,
 	  .name = "leader:1/window/shm",
 	  .why = "several nodes whose ranks share processors: fewest messages" },
 	{ .nodes = { 2, 0 }, .bytes = { 0, 64 << 10 }, .needs_crowd = 1, .name = "sa/window/shm",
 	  .why = "several nodes whose ranks share processors: fewer messages" },
+	{ .nodes = { 2, 0 }, .bytes = { 256, 4 << 10 }, .nic = COLL_NIC_OFFLOAD,
+	  .name = "leader:1/window/shm",
+	  .why = "several nodes whose ranks get in each other's way on the network: one sends" },
+	{ .nodes = { 2, 0 }, .bytes = { 0, 8 << 10 }, .distribution = COLL_DISTRIBUTION_CHEAPER,
+	  .name = "rd/window/shm",
+	  .why = "several nodes, where handing out what came costs less than collecting" },
+	{ .nodes = { 2, 0 }, .bytes = { (64 << 10) + 1, (size_t)1 << 30 }, .needs_crowd = 1,
+	  .name = "flat/window",
+	  .why = "several nodes whose ranks share processors: none waits for one partner" },
 	{ .nodes = { 2, 0 }, .bytes = { 0, 8 << 10 }, .name = "sa/window/shm",
 	  .why = "several ranks on several nodes: fewer and larger messages" },
 };
@@ -94,7 +110,9 @@ static int is_for(const struct usual *u, const struct coll_plan *plan, enum coll
 	return in(u->nodes, plan->nnodes) && (!u->is_v || op == COLL_ALLTOALLV) &&
 	       block >= u->bytes[0] && block <= u->bytes[1] &&
 	       (!u->needs_module || plan->has_module) && (!u->needs_crowd || plan->is_crowded) &&
-	       (!u->needs_in_place || is_in_place);
+	       (!u->needs_in_place || is_in_place) &&
+	       (!u->nic || u->nic == plan->network.nic) &&
+	       (!u->distribution || u->distribution == plan->network.distribution);
 }
 
 static int try_usual(struct coll_plan *plan, enum coll_op op, size_t block, int is_in_place,

@@ -192,6 +192,11 @@ static const struct field transfers_fields[] = {
 	{ NULL, 0, 0, NULL },
 };
 
+/* What is in it is libsonde-coll's matter. */
+static const struct field collectives_fields[] = {
+	{ NULL, 0, 0, NULL },
+};
+
 static const struct field root_fields[] = {
 	{ "created", STRING, MUST, NULL },
 	{ "sonde_version", STRING, MUST, NULL },
@@ -209,6 +214,7 @@ static const struct field root_fields[] = {
 	{ "tlb", LIST, 0, tlb_fields },
 	{ "curve", LIST, 0, point_fields },
 	{ "transfers", OBJECT, 0, transfers_fields },
+	{ "collectives", OBJECT, 0, collectives_fields },
 	{ "notes", STRINGS, 0, NULL },
 	{ NULL, 0, 0, NULL },
 };

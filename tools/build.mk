@@ -7,8 +7,8 @@ $(O)/.libdir: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '$(libdir)' | cmp -s - $@ || echo '$(libdir)' >$@
 
-$(O)/tools/run-preload.o: $(O)/.libdir
-$(O)/tools/run-preload.o: SONDE_CPPFLAGS += -DSONDE_LIBDIR=\"$(libdir)\"
+$(O)/tools/run-preload.o $(O)/tools/cmd-tune.o: $(O)/.libdir
+$(O)/tools/run-preload.o $(O)/tools/cmd-tune.o: SONDE_CPPFLAGS += -DSONDE_LIBDIR=\"$(libdir)\"
 
 PROGRAMS += $(O)/sonde
 INSTALL_TARGETS += install-tools

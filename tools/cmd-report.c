@@ -151,10 +151,31 @@ static int write_files(const struct machine *m, struct output *out)
 	return CLI_FAILED;
 }
 
+/* What `sonde tune` has put into the profile that is replaced goes into the new one. */
+static int keep_collectives(struct sonde_profile *profile)
+{
+	struct sonde_profile *old;
+	char *text = NULL;
+	int err = sonde_profile_load(&old, NULL);
+
+	if (err == -EINVAL || err == -EPROTO)
+		cli_error("what was the default profile cannot be read, and is replaced as a whole");
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = sonde_profile_collectives(old, &text);
+	sonde_profile_free(old);
+	if (!err)
+		err = sonde_profile_set_collectives(profile, text);
+	free(text);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int save_default(const struct machine *m)
 {
-	int err = sonde_profile_save(m->profile, NULL);
+	int err = keep_collectives(m->profile);
 
+	if (!err)
+		err = sonde_profile_save(m->profile, NULL);
 	if (!err)
 		return CLI_DONE;
 	cli_error("cannot save the default profile: %s; name a file in SONDE_PROFILE",

@@ -19,6 +19,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_bench,
 	&cmd_run,
 	&cmd_sim,
+	&cmd_tune,
 	&cmd_analyse,
 };
 

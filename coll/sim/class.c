@@ -44,6 +44,8 @@ const struct a2a_field a2a_fields[A2A_FIELDS] = {
 	FIELD(processors, "", 1e4, 0, "that all ranks of all nodes share; 0: each its own"),
 	FIELD(bruck_max_bytes, "B", 1e15, 0, "MPI: Bruck up to this block"),
 	FIELD(isend_max_bytes, "B", 1e15, 0, "MPI: then irecv-isend, then pairwise"),
+	FIELD(turn_ns, "ns", 1e9, 1, "a processor that ranks share turns to another"),
+	FIELD(poll_ns, "ns", 1e9, 1, "a look in vain of a rank that shares one"),
 };
 
 enum { INFINIPATH, INFINIHOST, CONNECTX };
@@ -74,6 +76,7 @@ struct table {
 	"a step is two lines that cross the front-side bus, 150 to 400 ns each" } }
 #define CLOVERTOWN_CORES { 0, { 0, 0, A2A_PUBLISHED, \
 	"the paper, 6: eight cores a node, a rank on each" } }
+#define CLOVERTOWN_TURN { 0, { 0, 0, A2A_PUBLISHED, "likewise: no two ranks share one" } }
 #define CLOVERTOWN_LOCAL { 400, { 300, 800, A2A_ASSUMED, \
 	"half of the 0.6 to 1.6 us that MPI takes within such a node, by the caches in between" } }
 
@@ -110,6 +113,7 @@ static const struct table tables[A2A_CLASSES] = {
 		CLOVERTOWN_BARRIER, CLOVERTOWN_LOCAL, CLOVERTOWN_CORES,
 		{ 256, { 256, 256, A2A_PUBLISHED, "the paper, 6.1.1: MVAPICH-PSM" } },
 		{ 32768, { 32768, 32768, A2A_PUBLISHED, "likewise" } },
+		CLOVERTOWN_TURN, CLOVERTOWN_TURN,
 	} },
 	[INFINIHOST] = { "infinihost3", {
 		{ 2200, { 1500, 2900, A2A_DERIVED,
@@ -138,6 +142,7 @@ static const struct table tables[A2A_CLASSES] = {
 		CLOVERTOWN_BARRIER, CLOVERTOWN_LOCAL, CLOVERTOWN_CORES,
 		{ 8192, { 8192, 8192, A2A_PUBLISHED, "the paper, 6.1.1: MVAPICH-GEN2" } },
 		{ 8192, { 8192, 8192, A2A_PUBLISHED, "likewise: no irecv-isend" } },
+		CLOVERTOWN_TURN, CLOVERTOWN_TURN,
 	} },
 	[CONNECTX] = { "connectx", {
 		{ 800, { 500, 1000, A2A_ASSUMED, "1.3 to 2 us of MPI latency, less both o" } },
@@ -163,6 +168,7 @@ static const struct table tables[A2A_CLASSES] = {
 		CLOVERTOWN_BARRIER, CLOVERTOWN_LOCAL, CLOVERTOWN_CORES,
 		{ 8192, { 8192, 8192, A2A_PUBLISHED, "the paper, 6.1.1: MVAPICH-GEN2" } },
 		{ 8192, { 8192, 8192, A2A_PUBLISHED, "likewise: no irecv-isend" } },
+		CLOVERTOWN_TURN, CLOVERTOWN_TURN,
 	} },
 };
 

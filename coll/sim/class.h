@@ -35,6 +35,8 @@
  * @barrier_ns: a step of a barrier within a node; it has log2(ranks) of them
  * @local_ns: each end of a message within a node, beside its two copies
  * @processors: that all ranks of all nodes share; 0: each has its own
+ * @turn_ns: of such a processor, to turn from one rank to another
+ * @poll_ns: a look for messages that finds none, before its rank gives way
  * @bruck_max_bytes: MPI takes Bruck's algorithm for blocks of up to this
  * @isend_max_bytes: then irecv-isend up to this, then pairwise exchange
  */
@@ -62,6 +64,8 @@ struct a2a_class {
 	double processors;
 	double bruck_max_bytes;
 	double isend_max_bytes;
+	double turn_ns;
+	double poll_ns;
 };
 
 /* How well a value is known. */
@@ -100,7 +104,7 @@ struct a2a_field {
 	const char *what;
 };
 
-#define A2A_FIELDS 22
+#define A2A_FIELDS 24
 extern const struct a2a_field a2a_fields[A2A_FIELDS];
 
 static inline double *a2a_value(struct a2a_class *class, size_t field)

@@ -84,32 +84,114 @@ int push_event(struct machine *m, enum event_type type, double time, uint32_t wh
 
 /* ---- processors ---------------------------------------------------------- */
 
-/* The processor that is free first; the first of several. */
-static double *find_processor(const struct machine *m)
+/*
+ * Where ranks share processors a rank keeps its own until it has to wait, as one
+ * that yields only then. Who waits stays in the queue: it yields, it does not
+ * sleep, so it gets a processor in its turn and looks in vain.
+ */
+static int has_message(const struct machine *m, const struct rank *rank)
 {
-	double *first = &m->processors[0];
-
-	for (uint32_t p = 1; p < m->nprocessors; p++)
-		if (m->processors[p] < *first)
-			first = &m->processors[p];
-	return first;
+	for (uint32_t id = rank->early.head; id; id = m->messages[id].next)
+		if (m->messages[id].tag == rank->tag)
+			return 1;
+	return 0;
 }
 
-/*
- * @ns of work of a rank, after what it did before. Those who share processors get
- * them in the order in which they ask, for as long as they need.
- */
-static void work(struct machine *m, struct rank *rank, double ns)
+static int is_idle(const struct machine *m, const struct rank *rank)
 {
-	double *processor;
+	return rank->is_blocked || (rank->is_waiting && !has_message(m, rank));
+}
 
-	if (!m->nprocessors || !(ns > 0)) {
-		rank->cpu_ns += ns;
-		return;
-	}
-	processor = find_processor(m);
-	rank->cpu_ns = fmax(rank->cpu_ns, *processor) + ns;
-	*processor = rank->cpu_ns;
+static int give_processor(struct machine *m, uint32_t processor, uint32_t at, double now)
+{
+	struct processor *p = &m->processors[processor];
+	struct rank *rank = &m->ranks[at];
+
+	rank->cpu_ns = fmax(rank->cpu_ns, now);
+	if (p->last && p->last != at + 1)
+		rank->cpu_ns += m->class->turn_ns;
+	p->last = at + 1;
+	p->is_held = 1;
+	p->is_vain = is_idle(m, rank);
+	rank->processor = processor + 1;
+	return push_event(m, EVENT_STEP, rank->cpu_ns, at, 0);
+}
+
+/* The processor that the rank had last is as good as any other, or better. */
+static uint32_t find_processor(const struct machine *m, uint32_t at)
+{
+	uint32_t found = m->nprocessors;
+
+	for (uint32_t p = m->nprocessors; p-- > 0;)
+		if (!m->processors[p].is_held &&
+		    (found == m->nprocessors || m->processors[found].last != at + 1))
+			found = p;
+	return found;
+}
+
+static void enqueue(struct machine *m, uint32_t at)
+{
+	m->ranks[at].is_ready = 1;
+	m->ranks[at].next = 0;
+	if (m->ready.head)
+		m->ranks[m->ready.tail - 1].next = at + 1;
+	else
+		m->ready.head = at + 1;
+	m->ready.tail = at + 1;
+}
+
+static int want_processor(struct machine *m, uint32_t at, double now)
+{
+	uint32_t processor = find_processor(m, at);
+
+	if (processor < m->nprocessors)
+		return give_processor(m, processor, at, now);
+	if (!m->ranks[at].is_ready)
+		enqueue(m, at);
+	return 0;
+}
+
+/* Events that are not a look in vain: without them nothing will ever come. */
+static int has_prospects(const struct machine *m)
+{
+	uint32_t vain = 0;
+
+	for (uint32_t p = 0; p < m->nprocessors; p++)
+		vain += m->processors[p].is_held && m->processors[p].is_vain;
+	return m->heap.n > vain;
+}
+
+/* If not they may as well be left out, or would be without end at one time. */
+static int looks_cost(const struct machine *m, const struct rank *rank)
+{
+	return m->class->turn_ns > 0 || (rank->is_waiting && m->class->poll_ns > 0);
+}
+
+static int leave_processor(struct machine *m, uint32_t at, double now)
+{
+	struct rank *rank = &m->ranks[at];
+	const uint32_t processor = rank->processor - 1, first = m->ready.head;
+
+	rank->processor = 0;
+	m->processors[processor].is_held = 0;
+	if (!first)
+		return 0;
+	if (!rank->is_done && looks_cost(m, rank) && has_prospects(m))
+		enqueue(m, at);
+	m->ready.head = m->ranks[first - 1].next;
+	m->ranks[first - 1].is_ready = 0;
+	return give_processor(m, processor, first - 1, now);
+}
+
+/* When what it has done already is over, and the last look for messages. */
+static int stop(struct machine *m, uint32_t at)
+{
+	struct rank *rank = &m->ranks[at];
+
+	if (!m->nprocessors)
+		return 0;
+	return push_event(m, EVENT_STOP, rank->cpu_ns + (rank->is_waiting ? m->class->poll_ns : 0),
+			  at, 0);
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -141,11 +223,11 @@ static int send_to_adapter(struct machine *m, enum message_kind kind, uint32_t s
 		return -ENOMEM;
 	n = (double)m->messages[id].wire;
 	if (n <= c->pio_max_bytes) {
-		work(m, rank, c->send_ns + n * c->pio_byte_ns);
+		rank->cpu_ns += c->send_ns + n * c->pio_byte_ns;
 		/* The first packet leaves when it is there. */
 		handed = rank->cpu_ns - fmax(n - c->packet_bytes, 0) * c->pio_byte_ns;
 	} else {
-		work(m, rank, c->send_ns + (kind == MESSAGE_EAGER ? n * c->eager_byte_ns : 0));
+		rank->cpu_ns += c->send_ns + (kind == MESSAGE_EAGER ? n * c->eager_byte_ns : 0);
 		handed = rank->cpu_ns;
 	}
 	m->messages[id].filled_ns = rank->cpu_ns;
@@ -161,7 +243,7 @@ static int send_local(struct machine *m, uint32_t src, const struct a2a_op *op)
 
 	if (!id)
 		return -ENOMEM;
-	work(m, rank, m->class->local_ns + (double)op->bytes * m->class->hot_byte_ns);
+	rank->cpu_ns += m->class->local_ns + (double)op->bytes * m->class->hot_byte_ns;
 	return push_event(m, EVENT_DELIVER, rank->cpu_ns, op->peer, id);
 }
 
@@ -200,22 +282,22 @@ static int take_message(struct machine *m, uint32_t id, double now)
 	rank->cpu_ns = fmax(rank->cpu_ns, now);
 	switch (msg.kind) {
 	case MESSAGE_LOCAL:
-		work(m, rank, c->local_ns + n * c->hot_byte_ns);
+		rank->cpu_ns += c->local_ns + n * c->hot_byte_ns;
 		complete_receive(m, rank, &msg);
 		return 0;
 	case MESSAGE_EAGER:
-		work(m, rank, c->recv_ns + n * c->eager_byte_ns);
+		rank->cpu_ns += c->recv_ns + n * c->eager_byte_ns;
 		complete_receive(m, rank, &msg);
 		return 0;
 	case MESSAGE_LONG:
-		work(m, rank, c->recv_ns);
+		rank->cpu_ns += c->recv_ns;
 		complete_receive(m, rank, &msg);
 		return 0;
 	case MESSAGE_REQUEST:
-		work(m, rank, c->recv_ns);
+		rank->cpu_ns += c->recv_ns;
 		return send_to_adapter(m, MESSAGE_GRANT, msg.dst, msg.src, msg.tag, msg.bytes);
 	case MESSAGE_GRANT:
-		work(m, rank, c->recv_ns);
+		rank->cpu_ns += c->recv_ns;
 		rank->due--;
 		return send_to_adapter(m, MESSAGE_LONG, msg.dst, msg.src, msg.tag, msg.bytes);
 	}
@@ -244,9 +326,10 @@ static int deliver(struct machine *m, uint32_t id, double now)
 	struct rank *rank = &m->ranks[at];
 	int err;
 
-	if (!rank->is_waiting || m->messages[id].tag != rank->tag) {
+	if (!rank->is_waiting || m->messages[id].tag != rank->tag || m->nprocessors) {
 		list_append(m, &rank->early, id);
-		return 0;
+		return m->nprocessors && rank->is_waiting && !rank->processor &&
+		       m->messages[id].tag == rank->tag ? want_processor(m, at, now) : 0;
 	}
 	err = take_message(m, id, now);
 	if (err || rank->due)
@@ -278,12 +361,16 @@ static int enter_barrier(struct machine *m, uint32_t at)
 	int err = 0;
 
 	node->barrier_ns = fmax(node->barrier_ns, m->ranks[at].cpu_ns);
-	if (++node->arrived < ppn)
-		return 0;
+	m->ranks[at].is_blocked = m->nprocessors > 0;
+	err = stop(m, at);
+	if (++node->arrived < ppn || err)
+		return err;
 	node->barrier_ns += steps * m->class->barrier_ns;
 	for (uint32_t r = at - at % ppn, end = r + ppn; r < end && !err; r++) {
-		m->ranks[r].cpu_ns = node->barrier_ns;
-		err = push_event(m, EVENT_STEP, node->barrier_ns, r, 0);
+		if (!m->nprocessors)
+			m->ranks[r].cpu_ns = node->barrier_ns;
+		err = push_event(m, m->nprocessors ? EVENT_RELEASE : EVENT_STEP, node->barrier_ns,
+				 r, 0);
 	}
 	node->arrived = 0;
 	node->barrier_ns = 0;
@@ -318,7 +405,7 @@ static int step(struct machine *m, uint32_t at)
 		rank->index++;
 		switch (op.kind) {
 		case A2A_COPY:
-			work(m, rank, copy_ns(m->class, &op));
+			rank->cpu_ns += copy_ns(m->class, &op);
 			break;
 		case A2A_RECV:
 			rank->due++;
@@ -331,7 +418,7 @@ static int step(struct machine *m, uint32_t at)
 		case A2A_WAIT:
 			err = begin_wait(m, rank, op.tag);
 			if (rank->is_waiting)
-				return err;
+				return err ? err : stop(m, at);
 			break;
 		}
 	}
@@ -339,15 +426,57 @@ static int step(struct machine *m, uint32_t at)
 		rank->is_done = 1;
 		m->ndone++;
 		m->stats.time_ns = fmax(m->stats.time_ns, rank->cpu_ns);
+		err = stop(m, at);
 	}
 	return err;
+}
+
+/* With a processor of its own, or one that it was given. */
+static int go_on(struct machine *m, uint32_t at, double now)
+{
+	struct rank *rank = &m->ranks[at];
+	int err = 0;
+
+	if (m->nprocessors && !rank->processor)
+		return want_processor(m, at, now);
+	rank->cpu_ns = fmax(rank->cpu_ns, now);
+	if (rank->is_blocked)
+		return stop(m, at);
+	if (rank->is_waiting) {
+		err = take_early(m, rank);
+		if (err || rank->due)
+			return err ? err : stop(m, at);
+		rank->is_waiting = 0;
+	}
+	return step(m, at);
+}
+
+/* What has come meanwhile it still takes. */
+static int leave(struct machine *m, uint32_t at, double now)
+{
+	struct rank *rank = &m->ranks[at];
+
+	if (rank->is_done || is_idle(m, rank))
+		return leave_processor(m, at, now);
+	return go_on(m, at, now);
+}
+
+/* Who has a processor will see it at the end of its look. */
+static int release(struct machine *m, uint32_t at, double now)
+{
+	m->ranks[at].is_blocked = 0;
+	return m->ranks[at].processor ? 0 : want_processor(m, at, now);
 }
 
 static int handle(struct machine *m, const struct a2a_event *event)
 {
 	switch ((enum event_type)(event->key >> 60)) {
+	case EVENT_STOP:
+		return leave(m, event->where, event->time);
 	case EVENT_STEP:
-		return step(m, event->where);
+		return go_on(m, event->where, event->time);
+	case EVENT_RELEASE:
+		return release(m, event->where, event->time);
 	case EVENT_HANDOFF:
 		return adapter_send(m, event->message, event->time);
 	case EVENT_IDLE:

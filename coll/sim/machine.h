@@ -9,7 +9,9 @@
 
 /* In the order in which they happen at the same time. */
 enum event_type {
+	EVENT_STOP,	/* a rank has nothing more to do for its processor */
 	EVENT_STEP,	/* a rank goes on */
+	EVENT_RELEASE,	/* the barrier that it was in is over, and it may want a processor */
 	EVENT_HANDOFF,	/* an adapter gets a message to send */
 	EVENT_IDLE,	/* and can send the next */
 	EVENT_ARRIVE,	/* the first byte comes in */
@@ -47,6 +49,9 @@ struct list {
  * struct rank - where a program is
  * @cpu_ns: its processor is busy until then
  * @peer: who the last message between nodes went to, from 1 on; 0: nobody
+ * @processor: that it has, from 1 on, where they are shared; 0: none
+ * @next: in the queue of those that want one, and @is_ready
+ * @is_waiting: for messages; @is_blocked: in a barrier, where processors are shared
  * @due: posted receives and sends of its tag that are not complete
  * @early: messages for tags to come
  */
@@ -55,8 +60,18 @@ struct rank {
 	double cpu_ns;
 	uint64_t due;
 	struct list early;
-	uint32_t tag, peer;
-	int is_waiting, is_done;
+	uint32_t tag, peer, processor, next;
+	int is_waiting, is_blocked, is_done, is_ready;
+};
+
+/**
+ * struct processor - one of those that ranks share
+ * @last: the rank that had it last, from 1 on; 0: none
+ * @is_vain: who holds it only looks for messages that were not there
+ */
+struct processor {
+	uint32_t last;
+	int is_held, is_vain;
 };
 
 /**
@@ -80,7 +95,7 @@ struct adapter {
 /**
  * struct machine - one run
  * @nnodes, @nranks: that are simulated
- * @processors: when each is free, if ranks share them
+ * @processors: if ranks share them, and @ready, the queue of those that want one
  * @queued: messages in the adapter's queue, for each rank
  */
 struct machine {
@@ -88,7 +103,8 @@ struct machine {
 	const struct a2a_class *class;
 	uint32_t nnodes, nranks, nprocessors;
 	int is_reduced;
-	double *processors;
+	struct processor *processors;
+	struct list ready;
 	struct rank *ranks;
 	uint32_t *queued;
 	struct adapter *adapters;

@@ -189,6 +189,24 @@ int sonde_profile_transfer_way(const struct sonde_profile *profile, int is_share
  */
 int sonde_profile_transfer_twice(const struct sonde_profile *profile, uint64_t *bytes);
 
+/**
+ * sonde_profile_set_collectives() - rules for collectives, in place of what stood there
+ * @profile: the profile
+ * @text: a JSON object, as sonde-coll(7) has it; rules are not looked at
+ *
+ * Return: 0, -EINVAL (not a JSON object: see sonde_set_log()), -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_collectives(struct sonde_profile *profile, const char *text);
+
+/**
+ * sonde_profile_collectives() - rules for collectives, to hand them on
+ * @profile: the profile
+ * @text: where they go as JSON, to be freed with free(3); untouched on failure
+ *
+ * Return: 0, -ENOENT (the profile has none), -ENOMEM. Since: 0.1
+ */
+int sonde_profile_collectives(const struct sonde_profile *profile, char **text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -95,7 +95,7 @@ refused() {
 
 @test "classes are printed with a source for every value" {
 	sim --classes >out.txt
-	[ "$(grep -cE '^    (published|derived|assumed), .*: .' out.txt)" = 66 ]
+	[ "$(grep -cE '^    (published|derived|assumed), .*: .' out.txt)" = 72 ]
 	sim --classes -c connectx --json >c.json
 	[ "$(json c.json 'scalar @{$d->{classes}}')" = 1 ]
 	[ "$(json c.json 'my $p = $d->{classes}[0]{parameters}; (grep { !($_->{source} &&

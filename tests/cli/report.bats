@@ -303,6 +303,25 @@ figure() {
 	cmp cache/sonde/profile.json out/profile.json
 }
 
+@test "--save keeps the rules for collectives that the profile had" {
+	cat >mine.json <<-'END'
+		{ "schema": "sonde-profile-1", "created": "2026-01-01T00:00:00Z", "sonde_version": "0",
+		  "notes": ["old"], "collectives": { "alltoall": [ { "algorithm": "flat/bruck:3" } ] } }
+	END
+	SONDE_PROFILE=$PWD/mine.json "$SONDE" report "${SHORT[@]}" -o out --save >/dev/null
+	[ "$(json mine.json '$d->{collectives}{alltoall}[0]{algorithm}')" = flat/bruck:3 ]
+	[ "$(json mine.json 'scalar @{$d->{caches}}')" -ge 1 ]
+	[ "$(json mine.json 'scalar grep { $_ eq "old" } @{$d->{notes}}')" = 0 ]
+}
+
+@test "--save says that it replaces what is no profile" {
+	echo nonsense >mine.json
+	SONDE_PROFILE=$PWD/mine.json run --separate-stderr "$SONDE" report "${SHORT[@]}" -o out --save
+	[ "$status" -eq 0 ]
+	has "$stderr" "cannot be read, and is replaced as a whole"
+	cmp mine.json out/profile.json
+}
+
 @test "without --save nothing is written but the folder" {
 	mkdir home
 	HOME=$PWD/home XDG_CACHE_HOME=$PWD/home "$SONDE" report "${SHORT[@]}" -o out >/dev/null

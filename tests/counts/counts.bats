@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What libsonde-coll sends, rank by rank, is what the simulator says it does: under
 # SMPI, and under MPICH with its cliques for nodes. COUNTS_NODES, COUNTS_PPN and
-# COUNTS_LIMIT (seconds of a run) make them more.
+# COUNTS_LIMIT (seconds of a run) make them more; COUNTS_RUN has options of sonde run,
+# as "--weight 100" where other work would keep so many ranks from their turns.
 # shellcheck disable=SC2164 # bats ends a test at what fails
 load ../cli/helper
 
@@ -16,9 +17,10 @@ setup() {
 
 # Each prints "rank messages bytes messages bytes" a line: sent_WAY COMPOSITION BYTES
 sent_mpich() {
-	LD_PRELOAD=$BUILD/libsonde-yield.so SONDE_RUN_SESSION=keep SONDE_COLL_ALLTOALL=$1 \
-		MPIR_CVAR_NUM_CLIQUES=$NODES MPIR_CVAR_CLIQUES_BY_BLOCK=1 \
-		timeout -k 5 "$LIMIT" mpiexec.mpich -n $((NODES * PPN)) \
+	# shellcheck disable=SC2086 # options
+	SONDE_COLL_ALLTOALL=$1 SONDE_PROFILE=$PWD/none \
+		MPIR_CVAR_NUM_CLIQUES=$NODES MPIR_CVAR_CLIQUES_BY_BLOCK=1 timeout -k 5 "$LIMIT" \
+		"$SONDE" run --no-coll ${COUNTS_RUN:-} mpiexec.mpich -n $((NODES * PPN)) \
 		"$BUILD/mpich/tests/counts/isends" "$2" </dev/null
 }
 
@@ -26,7 +28,9 @@ sent_smpi() {
 	for ((rank = 0; rank < NODES * PPN; rank++)); do
 		echo node$((rank / PPN))
 	done >hosts
-	SONDE_COLL_ALLTOALL=$1 timeout -k 5 "$LIMIT" smpirun -np $((NODES * PPN)) -hostfile hosts \
+	# shellcheck disable=SC2086 # options
+	SONDE_COLL_ALLTOALL=$1 timeout -k 5 "$LIMIT" \
+		"$SONDE" run --no-coll --no-yield ${COUNTS_RUN:-} smpirun -np $((NODES * PPN)) -hostfile hosts \
 		-platform "$SOURCE/tests/counts/cluster.xml" --cfg=smpi/simulate-computation:no \
 		--log=root.thresh:critical "$BUILD/smpi/tests/counts/isends" "$2" </dev/null 2>err.txt
 }

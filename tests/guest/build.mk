@@ -8,7 +8,7 @@ GUEST_T := tests/guest/guest
 
 TEST_PROGRAMS += $(GUEST_BIN)
 TESTS += $(GUEST_T)-6.1.t tests/guest/prefetch.t tests/guest/prefetch-smt.t
-TESTS += tests/guest/region-nodes.t tests/guest/budget.t tests/guest/bed.t
+TESTS += tests/guest/region-nodes.t tests/guest/budget.t tests/guest/bed.t tests/guest/exchange.t
 
 $(GUEST_BIN): $(O)/%: $(O)/%.o $(O)/libsonde.a
 	$(say) LD $@
@@ -26,7 +26,7 @@ check-debug: deps-check ## the same on a kernel with KASAN, lockdep, kmemleak
 	$(Q)O='$(O)' prove --timer $(PROVE_FLAGS) $(GUEST_T)-debug.t tests/guest/bed-debug.t
 
 budget: deps-check ## instructions of the module's calls against their budget
-	$(Q)$(MAKE) --no-print-directory guest-programs
+	$(Q)$(MAKE) --no-print-directory all guest-programs mpi-programs
 	$(Q)O='$(O)' tests/guest/check-budget
 
 guest-shell: deps-check ## a shell in a guest with the module loaded

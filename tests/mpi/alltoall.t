@@ -21,7 +21,7 @@ run() {
 	name=$1 ranks=$2 nodes=$3 block=$4
 	shift 4
 	count=$((count + 1))
-		if SONDE_PROFILE=/dev/null MPIR_CVAR_NUM_CLIQUES=$nodes MPIR_CVAR_CLIQUES_BY_BLOCK=$block \
+	if SONDE_PROFILE=$out.none MPIR_CVAR_NUM_CLIQUES=$nodes MPIR_CVAR_CLIQUES_BY_BLOCK=$block \
 		timeout "${LIMIT:-120}" "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$program" \
 		"$@" >"$out" 2>&1; then
 		echo "ok $count - $name"
@@ -43,6 +43,12 @@ for where in '4 2 1' '5 3 0' '7 3 1' '8 2 0' '9 4 1' '12 3 0' '13 3 1' '16 4 1';
 	how=$([ "$block" = 1 ] && echo 'in blocks' || echo 'by turns')
 	# shellcheck disable=SC2086
 	run "$ranks ranks on $nodes nodes $how" "$ranks" "$nodes" "$block" $mode
+done
+# Little memory and small pieces: blocks that have no room go another way.
+for where in '9 4 0' '13 2 1'; do
+	read -r ranks nodes block <<<"$where"
+	SONDE_COLL_AREA=4K SONDE_COLL_EAGER=64 run "$ranks ranks on $nodes nodes with little memory" \
+		"$ranks" "$nodes" "$block" --quick --names sa/window:32/shm,leader:1/window:32/shm
 done
 if [ -n "${SONDE_LONG:-}" ]; then
 	for ranks in 2 3 4 5 6 7 8 9 12 13 16; do

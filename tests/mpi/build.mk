@@ -22,4 +22,7 @@ TESTS += $(sort $(wildcard tests/mpi/*.t))
 .PHONY: check-mpi-long
 check-mpi-long: deps-check ## tests/mpi with all sizes, mappings and half an hour at random
 	$(Q)$(MAKE) --no-print-directory all mpi-programs
-	$(Q)O='$(O)' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) $(sort $(wildcard tests/mpi/*.t))
+	$(Q)! $(PKG_CONFIG) --exists mpich || \
+		$(MAKE) --no-print-directory O='$(O)/tsan' SAN=thread '$(O)/tsan/mpich/tests/mpi/comms'
+	$(Q)O='$(O)' SONDE_TSAN_COMMS='$(abspath $(O))/tsan/mpich/tests/mpi/comms' SONDE_LONG=1 \
+		prove --timer $(PROVE_FLAGS) $(sort $(wildcard tests/mpi/*.t))

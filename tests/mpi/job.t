@@ -181,14 +181,14 @@ gone() {
 	done
 	return 1
 }
+# killed WRAPPER...: what the ranks are started by. A victim is in the middle of it when
+# it has mapped a segment.
 killed() {
-	pattern="^$mpich/alltoall --random 600"
-	job 4 "$mpich/alltoall" --random 600 --seed 1 >"$dir/out" 2>&1 &
+	job 4 "$@" "$mpich/endless" >"$dir/out" 2>&1 &
 	launcher=$!
 	victim=
 	for _ in $(seq 600); do
-		victim=$(pgrep -n -f "$pattern" || :)
-		# It is in the middle of it when it has mapped a segment.
+		victim=$(pgrep -n -f "^$mpich/endless" || :)
 		[ -n "$victim" ] && grep -q memfd:sonde-coll "/proc/$victim/maps" 2>/dev/null &&
 			break
 		read -rt 0.1 <> <(:) || :
@@ -196,9 +196,17 @@ killed() {
 	[ -n "$victim" ] && kill -9 "$victim"
 	! wait "$launcher" || return 1
 	cat "$dir/out"
-	[ "$(grep -c '^sonde-coll:' "$dir/out")" -le 1 ] && gone pgrep -f "$pattern" &&
+	[ "$(grep -c '^sonde-coll:' "$dir/out")" -le 1 ] && gone pgrep -f "^$mpich/endless" &&
 		gone find /dev/shm -name '*sonde*'
 }
 check "a killed rank ends the job and leaves nothing behind" killed
+# The launcher sees a shell that goes on, so the other ranks have to notice.
+unseen() {
+	# shellcheck disable=SC2016 # the shell of the job expands it
+	killed bash -c '"$@" || code=$?; [ $code != 137 ] || read -rt 100 <> <(:); exit $code' \
+		bash || return 1
+	[ "$(grep -c '^sonde-coll: another rank' "$dir/out")" = 1 ]
+}
+check "where the launcher does not see it the others do, and one says so" unseen
 echo "1..$count"
 exit $failed

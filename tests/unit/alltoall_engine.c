@@ -326,7 +326,7 @@ END_TEST
 
 START_TEST(ranks_that_share_processors_take_turns)
 {
-	/* Three copies of 100, 400 and 100 ns on two processors, then one more of the second. */
+	/* Two copies of 100 ns, one of 400 and one of 100, on two processors. */
 	static const struct script script = { {
 		{ { .kind = A2A_COPY, .bytes = 100 }, { .kind = A2A_COPY, .bytes = 100 }, STOP },
 		{ { .kind = A2A_COPY, .bytes = 400 }, STOP },
@@ -342,14 +342,49 @@ START_TEST(ranks_that_share_processors_take_turns)
 	class.hot_byte_ns = 1;
 	class.processors = 2;
 	ck_assert_int_eq(run(&script, 3, 1, &class, &stats, finish), 0);
-	/* Rank 0's copies are both on a processor before the others ask. */
+	/* A rank keeps its processor until it has nothing to do; the third waits for it. */
 	ck_assert_double_eq(finish[0], 200);
-	ck_assert_double_eq(finish[1], 500);
+	ck_assert_double_eq(finish[1], 400);
 	ck_assert_double_eq(finish[2], 300);
+	class.turn_ns = 50;
+	ck_assert_int_eq(run(&script, 3, 1, &class, &stats, finish), 0);
+	ck_assert_double_eq(finish[0], 200);
+	ck_assert_double_eq(finish[2], 350);
 	class.processors = 3;
 	ck_assert_int_eq(run(&script, 3, 1, &class, &stats, finish), 0);
 	ck_assert_double_eq(finish[1], 400);
 	ck_assert_int_eq(a2a_simulate(&program, &class, 1, NULL, &stats, NULL), -EINVAL);
+}
+END_TEST
+
+START_TEST(ranks_that_wait_take_turns_to_look_in_vain)
+{
+	static const struct script script = { {
+		{ SEND(1, 11), STOP },
+		{ RECV(0, 11), WAIT, SEND(2, 11), STOP },
+		{ RECV(1, 11), WAIT, STOP },
+	} };
+	static const struct script deadlock = { {
+		{ RECV(1, 1), WAIT, STOP }, { RECV(2, 1), WAIT, STOP }, { RECV(0, 1), WAIT, STOP },
+	} };
+	struct a2a_class class = plain;
+	struct a2a_stats stats;
+	double finish[4];
+
+	class.processors = 1;
+	ck_assert_int_eq(run(&script, 3, 1, &class, &stats, finish), 0);
+	ck_assert_double_eq(finish[1], 1420);
+	ck_assert_double_eq(finish[2], 2640);
+	/*
+	 * Rank 1 gives way at 118, then both by turns every 18: rank 1 has the
+	 * processor from 1108 to 1126 and takes what came at 1120 at the end of it.
+	 */
+	class.turn_ns = 10;
+	class.poll_ns = 8;
+	ck_assert_int_eq(run(&script, 3, 1, &class, &stats, finish), 0);
+	ck_assert_double_eq(finish[1], 1426);
+	ck_assert_double_eq(finish[2], 2646);
+	ck_assert_int_eq(run(&deadlock, 3, 1, &class, &stats, finish), -EDEADLK);
 }
 END_TEST
 
@@ -522,6 +557,7 @@ int main(void)
 	tcase_add_test(tc, a_barrier_ends_for_all_after_the_last_and_its_steps);
 	tcase_add_test(tc, what_comes_for_a_later_tag_waits_until_the_rank_does);
 	tcase_add_test(tc, ranks_that_share_processors_take_turns);
+	tcase_add_test(tc, ranks_that_wait_take_turns_to_look_in_vain);
 	tcase_add_test(tc, a_rank_that_waits_for_nobody_is_told_apart_from_one_that_is_done);
 	tcase_add_test(tc, a_watcher_can_end_it);
 	tcase_add_test(tc, sizes_out_of_bounds_are_refused);

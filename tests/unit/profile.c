@@ -576,6 +576,46 @@ START_TEST(wherever_memory_ends_it_says_so_and_loses_none)
 }
 END_TEST
 
+START_TEST(rules_for_collectives_are_handed_on_as_they_are)
+{
+	static const char rules[] = "{\"alltoall\":[{\"algorithm\":\"mpi\",\"bytes\":[0,8]}]}";
+	struct sonde_profile *profile, *read;
+	char *text = NULL;
+
+	ck_assert_int_eq(sonde_profile_new(&profile), 0);
+	ck_assert_int_eq(sonde_profile_collectives(profile, &text), -ENOENT);
+	ck_assert_ptr_null(text);
+	ck_assert_int_eq(sonde_profile_set_collectives(profile, rules), 0);
+	ck_assert_int_eq(sonde_profile_save(profile, path), 0);
+	ck_assert_int_eq(sonde_profile_load(&read, path), 0);
+	ck_assert_int_eq(sonde_profile_collectives(read, &text), 0);
+	ck_assert_str_eq(text, rules);
+	free(text);
+	sonde_profile_free(read);
+	sonde_profile_free(profile);
+}
+END_TEST
+
+START_TEST(rules_that_are_no_object_are_refused_and_change_nothing)
+{
+	static const char *const wrong[] = { "", "[]", "5", "{", "{\"a\":1,\"a\":2}" };
+	struct sonde_profile *profile;
+	char *text;
+
+	ck_assert_int_eq(sonde_profile_new(&profile), 0);
+	ck_assert_int_eq(sonde_profile_set_collectives(profile, "{}"), 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		*logged = '\0';
+		ck_assert_int_eq(sonde_profile_set_collectives(profile, wrong[i]), -EINVAL);
+		ck_assert_str_ne(logged, "");
+	}
+	ck_assert_int_eq(sonde_profile_collectives(profile, &text), 0);
+	ck_assert_str_eq(text, "{}");
+	free(text);
+	sonde_profile_free(profile);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("profile");
@@ -599,6 +639,8 @@ int main(void)
 	tcase_add_test(test, replaces_a_file_and_leaves_no_other);
 	tcase_add_test(test, the_default_is_where_the_environment_says);
 	tcase_add_test(test, a_full_stream_is_an_error);
+	tcase_add_test(test, rules_for_collectives_are_handed_on_as_they_are);
+	tcase_add_test(test, rules_that_are_no_object_are_refused_and_change_nothing);
 	tcase_add_test(test, wherever_memory_ends_it_says_so_and_loses_none);
 	suite_add_tcase(suite, test);
 	return tap_run(suite);
