@@ -128,7 +128,8 @@ check: deps-check ## install what is needed, build, run all tests
 	$(Q)$(MAKE) --no-print-directory run-tests
 
 check-long: ## make check and all that takes longer
-	$(Q)for part in check check-kernels check-debug check-corpus check-sim check-mpi-long check-counts check-debian; do \
+	$(Q)for part in check check-kernels check-debug check-corpus check-sim check-dsm-long \
+			check-mpi-long check-counts check-debian; do \
 		$(MAKE) --no-print-directory $$part || exit; done
 
 # Unit tests that hang are found; those on a machine with much other work are not.

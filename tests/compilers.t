@@ -20,7 +20,7 @@ result() { # ok|"not ok" name
 echo 1..5
 
 for cc in gcc clang; do
-	if make -s -j"$jobs" CI=1 CC="$cc" O="$O/$cc" all unit-programs guest-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
+	if make -s -j"$jobs" CI=1 CC="$cc" O="$O/$cc" all unit-programs dsm-programs guest-programs >"$log" 2>&1 && ! [ -s "$log" ]; then
 		result ok "$cc builds without a warning"
 	else
 		result "not ok" "$cc builds without a warning"
@@ -74,8 +74,18 @@ run_units() {
 	[ ! -s "$log" ]
 }
 
-if make -s -j"$jobs" CC=clang SAN=address,undefined O="$O/sanitized" unit-programs >"$log" 2>&1 &&
-   run_units "$O/sanitized" all; then
+# run_dsm FOLDER: those of dsm/, but for the deliberate faults.
+run_dsm() {
+	local t
+	for t in diff protocol litmus search "fuzz 1 300"; do
+		# shellcheck disable=SC2086 # a name and its arguments
+		"$1"/tests/dsm/$t >"$log" 2>&1 || return
+	done
+	: >"$log"
+}
+
+if make -s -j"$jobs" CC=clang SAN=address,undefined O="$O/sanitized" unit-programs dsm-programs >"$log" 2>&1 &&
+   run_units "$O/sanitized" all && run_dsm "$O/sanitized"; then
 	result ok "the unit tests pass under the sanitizers"
 else
 	result "not ok" "the unit tests pass under the sanitizers"

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One process of a distributed shared memory, as a state machine: home-based lazy
+ * release consistency with multiple writers (Ng and Wong, section 1; Zhou, Iftode
+ * and Li 1996). No threads, no I/O, no clock: events go in, actions come out, and
+ * the same object files run in production, in the simulator and in the fuzzer.
+ * The protocol is described in dsm/README.md.
+ *
+ * The caller serialises calls of one core. It delivers messages of one process to
+ * another in the order in which they were sent; between different pairs any order
+ * will do, and a message may come more than once.
+ */
+#ifndef SONDE_DSM_CORE_H
+#define SONDE_DSM_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../diff/diff.h"
+
+enum dsm_prot { DSM_NONE, DSM_READ, DSM_WRITE };
+
+/*
+ * The pages, and how they are protected: a fault back end. page() is the alias,
+ * which may always be read and written; protect() is about the application's view.
+ * twin() keeps a copy of the page as it is now.
+ */
+struct dsm_host {
+	void *ctx;
+	void *(*page)(void *ctx, uint32_t page);
+	int (*protect)(void *ctx, const uint32_t *pages, size_t n, enum dsm_prot prot);
+	void *(*twin)(void *ctx, uint32_t page);
+	void (*untwin)(void *ctx, uint32_t page);
+};
+
+/* A page that some process wrote, and the version that its home gave it then. */
+struct dsm_notice {
+	uint64_t version;
+	uint32_t page;
+};
+
+struct dsm_config {
+	uint32_t processes, self;	/* up to 65535 processes */
+	uint32_t pages, unit;		/* bytes a page: a power of two from 4 KiB */
+	uint32_t threads;		/* of this process: events name one below it */
+	uint32_t fanout;		/* of the barrier's tree; 0: central up to 16, else 4 */
+	uint32_t handovers;		/* of a lock inside while another process waits; 0: 16 */
+	uint32_t message_max;		/* bytes of diffs in one message; 0: 16 MiB */
+	uint32_t notices_max;		/* kept before they are handed out; 0: 65536 */
+	const struct dsm_diff_ops *diff;	/* NULL: the best there is */
+	struct dsm_host host;
+	/*
+	 * Called in process 0 when all have arrived at a barrier, with every interval
+	 * that ended since the one before: what a policy of homes decides by. May be
+	 * NULL.
+	 */
+	void (*interval)(void *ctx, uint32_t process, const struct dsm_notice *notices, size_t n);
+};
+
+enum dsm_event_kind {
+	DSM_EV_READ,		/* a thread may not read page id */
+	DSM_EV_WRITE,		/* a thread may not write page id */
+	DSM_EV_LOCK,		/* lock id */
+	DSM_EV_TRYLOCK,		/* result -EBUSY if another has it */
+	DSM_EV_UNLOCK,
+	DSM_EV_BARRIER,		/* barrier id, of arg threads of this process */
+	DSM_EV_WAIT,		/* condition id, lock arg, which the thread has */
+	DSM_EV_SIGNAL,		/* condition id; arg: all that wait */
+	DSM_EV_MESSAGE,		/* data, len from process id */
+};
+
+struct dsm_event {
+	enum dsm_event_kind kind;
+	uint32_t thread;
+	uint64_t id, arg;
+	const void *data;
+	size_t len;
+};
+
+enum dsm_action_kind { DSM_SEND, DSM_WAKE };
+
+/* DSM_SEND: data to process to. DSM_WAKE: thread to goes on, its event's result. */
+struct dsm_action {
+	enum dsm_action_kind kind;
+	uint32_t to;
+	int result;
+	uint8_t *data;
+	size_t len;
+};
+
+struct dsm_actions {
+	struct dsm_action *v;
+	size_t n, room;
+};
+
+enum dsm_message {
+	DSM_FETCH = 1,
+	DSM_PAGE,
+	DSM_DIFF,
+	DSM_ACK,
+	DSM_LOCK,
+	DSM_FORWARD,
+	DSM_GRANT,
+	DSM_BUSY,
+	DSM_ARRIVE,
+	DSM_DEPART,
+	DSM_ENQUEUE,
+	DSM_ENQUEUED,
+	DSM_SIGNAL,
+	DSM_RESUME,
+	DSM_NOTICES,
+	DSM_MESSAGES,		/* how many kinds, and one more */
+};
+
+struct dsm_counters {
+	uint64_t messages[DSM_MESSAGES], bytes[DSM_MESSAGES];
+	uint64_t read_faults, write_faults, fetches, refetches, twins, diffs, diff_bytes;
+	uint64_t intervals, notices, invalidations, merges, handovers, duplicates, deferred;
+};
+
+struct dsm_core;
+
+/* -EINVAL: a number in @config makes no sense; -ENOMEM. */
+int dsm_core_create(struct dsm_core **core, const struct dsm_config *config);
+void dsm_core_destroy(struct dsm_core *core);
+
+/* Before the first event, and alike in all processes; without it: page mod processes. */
+int dsm_core_set_home(struct dsm_core *core, uint32_t page, uint32_t home);
+
+/*
+ * Every event of a thread is answered by one DSM_WAKE, at once or later; until then
+ * the thread waits. An error is the end of this core: -ENOMEM, -EBADMSG (a message
+ * is damaged), -EPROTO (it cannot be, by the protocol), -EINVAL (the event), or what
+ * the host returned.
+ */
+int dsm_core_step(struct dsm_core *core, const struct dsm_event *event, struct dsm_actions *out);
+
+void dsm_actions_clear(struct dsm_actions *actions);	/* frees the data */
+void dsm_actions_free(struct dsm_actions *actions);
+
+const struct dsm_counters *dsm_core_counters(const struct dsm_core *core);
+size_t dsm_core_notices(const struct dsm_core *core);	/* kept now */
+const char *dsm_message_name(enum dsm_message message);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Faults, and pages that come from their homes. A copy may be read if its version
+ * is as new as every notice that this process knows; a page that is written here
+ * and invalid keeps its twin, and its changes are put onto the copy that comes.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "state.h"
+
+static bool is_home(const struct dsm_core *c, uint32_t page)
+{
+	return c->pages[page].home == c->c.self;
+}
+
+int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot)
+{
+	if (c->pages[page].prot == prot)
+		return 0;
+	c->pages[page].prot = (uint8_t)prot;
+	return c->c.host.protect(c->c.host.ctx, &page, 1, prot);
+}
+
+static int ask(struct dsm_core *c, uint32_t page)
+{
+	struct dsm_page *p = &c->pages[page];
+
+	if (is_home(c, page))
+		return -EPROTO;
+	p->flags |= PAGE_FETCHING;
+	p->flags &= (uint8_t)~PAGE_REFETCH;
+	c->counters.fetches++;
+	return dsm_post(c, p->home, &(struct dsm_message_head){
+			.kind = DSM_FETCH, .id = page, .arg = p->need }, NULL);
+}
+
+/* The page may be read. At home there is no twin: the page is what is sent. */
+static int make_writable(struct dsm_core *c, uint32_t page)
+{
+	struct dsm_page *p = &c->pages[page];
+
+	if (!(p->flags & PAGE_DIRTY)) {
+		p->flags |= PAGE_DIRTY;
+		c->dirty[c->ndirty++] = page;
+		if (!is_home(c, page)) {
+			p->twin = c->c.host.twin(c->c.host.ctx, page);
+			if (!p->twin)
+				return -ENOMEM;
+			c->counters.twins++;
+		}
+	}
+	return dsm_protect(c, page, DSM_WRITE);
+}
+
+int dsm_page_fault(struct dsm_core *c, uint32_t thread, uint32_t page, bool write)
+{
+	struct dsm_page *p = &c->pages[page];
+	int err;
+
+	if (write)
+		c->counters.write_faults++;
+	else
+		c->counters.read_faults++;
+	if (p->prot == DSM_NONE) {
+		c->threads[thread].doing = write ? DOING_WRITE : DOING_READ;
+		dsm_enqueue(c, &p->waiters, thread);
+		return p->flags & PAGE_FETCHING ? 0 : ask(c, page);
+	}
+	/* Another thread may have been here first. */
+	err = write && p->prot != DSM_WRITE ? make_writable(c, page) : 0;
+	return err ? err : dsm_wake(c, thread, 0);
+}
+
+int dsm_page_notice(struct dsm_core *c, const struct dsm_notice *notice)
+{
+	struct dsm_page *p;
+
+	if (notice->page >= c->c.pages)
+		return -EBADMSG;
+	p = &c->pages[notice->page];
+	/* Notices follow acknowledgements, so the home is never behind one. */
+	if (is_home(c, notice->page))
+		return notice->version > p->version ? -EPROTO : 0;
+	if (p->need < notice->version)
+		p->need = notice->version;
+	if (p->prot == DSM_NONE || p->version >= p->need || dsm_fault(SKIP_INVALIDATION))
+		return 0;
+	p->prot = DSM_NONE;
+	c->stale[c->nstale++] = notice->page;
+	c->counters.invalidations++;
+	return 0;
+}
+
+int dsm_page_invalidate(struct dsm_core *c)
+{
+	size_t n = c->nstale;
+
+	c->nstale = 0;
+	return n ? c->c.host.protect(c->c.host.ctx, c->stale, n, DSM_NONE) : 0;
+}
+
+int dsm_on_fetch(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)
+{
+	struct dsm_buf b = { 0 };
+	struct dsm_page *p;
+	int err = dsm_read_end(&r);
+
+	if (err || h->id >= c->c.pages)
+		return -EBADMSG;
+	p = &c->pages[h->id];
+	if (!is_home(c, (uint32_t)h->id) || h->arg > p->version)
+		return -EPROTO;
+	/* No longer alone: the next write here must be seen. */
+	p->flags |= PAGE_SHARED;
+	if (!(p->flags & PAGE_DIRTY) && !dsm_fault(STAY_EXCLUSIVE))
+		err = dsm_protect(c, (uint32_t)h->id, DSM_READ);
+	dsm_buf_bytes(&b, c->c.host.page(c->c.host.ctx, (uint32_t)h->id), c->c.unit);
+	if (!err)
+		err = dsm_post(c, h->from, &(struct dsm_message_head){
+			       .kind = DSM_PAGE, .id = h->id, .arg = p->version }, &b);
+	dsm_buf_free(&b);
+	return err;
+}
+
+/* Our own changes stay, as long as they are not at home yet. */
+static void install(struct dsm_core *c, uint32_t page, const uint8_t *copy)
+{
+	struct dsm_page *p = &c->pages[page];
+	uint8_t *own = c->c.host.page(c->c.host.ctx, page);
+
+	if (!p->twin || dsm_fault(OVERWRITE_DIRTY)) {
+		memcpy(own, copy, c->c.unit);
+		return;
+	}
+	c->counters.merges++;
+	if (dsm_fault(STALE_TWIN)) {
+		for (uint32_t i = 0; i < c->c.unit; i++)
+			if (own[i] == ((uint8_t *)p->twin)[i])
+				own[i] = copy[i];
+		return;
+	}
+	dsm_diff_merge(c->c.diff, own, p->twin, copy, c->c.unit, c->masks);
+}
+
+static int wake_waiters(struct dsm_core *c, uint32_t page)
+{
+	struct dsm_page *p = &c->pages[page];
+	bool write = false;
+	uint32_t thread;
+	int err = 0;
+
+	for (thread = p->waiters.head; thread != NOBODY; thread = c->threads[thread].next)
+		write |= c->threads[thread].doing == DOING_WRITE;
+	/* What is on the list already is writable for all threads at once. */
+	if (write || p->flags & PAGE_DIRTY)
+		err = make_writable(c, page);
+	else
+		err = dsm_protect(c, page, DSM_READ);
+	while (!err && (thread = dsm_dequeue(c, &p->waiters)) != NOBODY)
+		err = dsm_wake(c, thread, 0);
+	return err;
+}
+
+int dsm_on_page(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)
+{
+	const uint8_t *copy = dsm_read_bytes(&r, c->c.unit);
+	struct dsm_page *p;
+
+	if (dsm_read_end(&r) || h->id >= c->c.pages)
+		return -EBADMSG;
+	p = &c->pages[h->id];
+	if (!(p->flags & PAGE_FETCHING) || p->home != h->from)
+		return -EPROTO;
+	if ((h->arg < p->need && !dsm_fault(STALE_FETCH)) ||
+	    (p->flags & PAGE_REFETCH && !dsm_fault(NO_REFETCH))) {
+		c->counters.refetches++;
+		return ask(c, (uint32_t)h->id);
+	}
+	p->flags &= (uint8_t)~(PAGE_FETCHING | PAGE_REFETCH);
+	install(c, (uint32_t)h->id, copy);
+	p->version = h->arg;
+	return wake_waiters(c, (uint32_t)h->id);
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Runs a program one choice at a time, the oracle beside it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "program.h"
+
+#define BARRIER_ID	1000u
+
+/* ---- the oracle ---- */
+static void join(uint32_t *into, const uint32_t *from)
+{
+	for (uint32_t i = 0; i < PROGRAM_THREADS; i++)
+		if (into[i] < from[i])
+			into[i] = from[i];
+}
+
+static bool is_ordered(const struct run *r, uint32_t g, const struct op *op, bool write)
+{
+	for (uint32_t i = op->place; i < op->place + (op->len ? op->len : 1u); i++) {
+		const struct place *at = &r->places[i];
+
+		if (r->clock[g][at->writer] < at->written)
+			return false;
+		for (uint32_t t = 0; write && t < r->threads; t++)
+			if (t != g && r->clock[g][t] < at->read[t])
+				return false;
+	}
+	return true;
+}
+
+static void give_lock(struct run *r, uint32_t g, uint32_t lock)
+{
+	join(r->lock_clock[lock], r->clock[g]);
+	r->clock[g][g]++;
+	if (r->holder[lock] != g + 1)
+		world_fail(r->world, "thread %u gives lock %u up, which it has not", g, lock);
+	r->holder[lock] = 0;
+}
+
+static void get_lock(struct run *r, uint32_t g, uint32_t lock)
+{
+	if (r->holder[lock])
+		world_fail(r->world, "threads %u and %u both have lock %u", r->holder[lock] - 1,
+			   g, lock);
+	r->holder[lock] = g + 1;
+	join(r->clock[g], r->lock_clock[lock]);
+}
+
+/* ---- operations ---- */
+static uint32_t process_of(const struct run *r, uint32_t g)
+{
+	return g / r->program->world.threads;
+}
+
+static void send_event(struct run *r, uint32_t g, enum dsm_event_kind kind, uint64_t id,
+		       uint64_t arg)
+{
+	world_event(r->world, process_of(r, g), g % r->program->world.threads, kind, id, arg);
+}
+
+static bool is_blocked(const struct run *r, uint32_t g)
+{
+	return r->world->processes[process_of(r, g)]
+		.threads[g % r->program->world.threads].blocked;
+}
+
+static uint8_t *touch(struct run *r, uint32_t g, uint32_t place, bool write)
+{
+	uint32_t address = r->program->address[place], unit = r->program->world.unit;
+	uint8_t *page = world_touch(r->world, process_of(r, g), g % r->program->world.threads,
+				    address / unit, write);
+
+	return page ? page + address % unit : NULL;
+}
+
+static void check(struct run *r, uint32_t g, uint32_t place, uint8_t found)
+{
+	struct place *at = &r->places[place];
+
+	at->read[g] = r->clock[g][g];
+	r->checked++;
+	if (found != at->value)
+		world_fail(r->world, "thread %u reads %u at page %u + %u: thread %u wrote %u", g,
+			   found, r->program->address[place] / r->program->world.unit,
+			   r->program->address[place] % r->program->world.unit, at->writer,
+			   at->value);
+}
+
+static void write_place(struct run *r, uint32_t g, uint32_t place, uint8_t *to, uint8_t value)
+{
+	*to = value;
+	r->places[place].value = value;
+	r->places[place].writer = g;
+	r->places[place].written = r->clock[g][g];
+}
+
+/* True if the operation is through. */
+static bool do_access(struct run *r, uint32_t g, const struct op *op)
+{
+	bool write = op->kind == OP_WRITE || op->kind == OP_STORE || op->kind == OP_ADD;
+	bool watched = op->kind != OP_LOAD && op->kind != OP_STORE;
+	uint8_t *at;
+
+	if (watched && !is_ordered(r, g, op, write))
+		return true;
+	at = touch(r, g, op->place, write);
+	if (!at)
+		return false;
+	switch (op->kind) {
+	case OP_READ:
+		for (uint32_t i = 0; i < op->len; i++)
+			check(r, g, op->place + i, at[i]);
+		break;
+	case OP_WRITE:
+		for (uint32_t i = 0; i < op->len; i++)
+			write_place(r, g, op->place + i, at + i, (uint8_t)(op->value + i));
+		break;
+	case OP_ADD:
+		check(r, g, op->place, *at);
+		write_place(r, g, op->place, at, (uint8_t)(*at + op->value));
+		break;
+	case OP_LOAD:
+		r->reg[g][op->value] = *at;
+		break;
+	case OP_STORE:
+		*at = op->len ? r->reg[g][op->value] : op->value;
+		break;
+	}
+	return true;
+}
+
+static bool do_wait(struct run *r, uint32_t g, const struct op *op)
+{
+	uint8_t *at;
+
+	if (r->phase[g]) {
+		get_lock(r, g, op->lock);
+		r->phase[g] = 0;
+	}
+	at = touch(r, g, op->place, false);
+	if (!at)
+		return false;
+	check(r, g, op->place, *at);
+	if (*at)
+		return true;
+	give_lock(r, g, op->lock);
+	r->phase[g] = 1;
+	send_event(r, g, DSM_EV_WAIT, op->lock, op->lock);
+	return false;
+}
+
+static void enter_barrier(struct run *r, uint32_t g)
+{
+	uint32_t turn = r->barrier_turn[g];
+
+	if (!r->barrier_in[turn])
+		memset(r->barrier_clock[turn], 0, sizeof(r->barrier_clock[turn]));
+	join(r->barrier_clock[turn], r->clock[g]);
+	r->clock[g][g]++;
+	r->barrier_in[turn]++;
+	if (r->barrier_in[turn] == r->program->barrier_threads * r->program->world.processes)
+		r->barrier_in[turn] = 0;
+}
+
+static void leave_barrier(struct run *r, uint32_t g)
+{
+	uint32_t turn = r->barrier_turn[g];
+
+	if (r->barrier_in[turn])
+		world_fail(r->world, "thread %u leaves a barrier before all are in", g);
+	join(r->clock[g], r->barrier_clock[turn]);
+	r->barrier_turn[g] = !turn;
+}
+
+static void begin(struct run *r, uint32_t g, const struct op *op)
+{
+	switch (op->kind) {
+	case OP_LOCK:
+		send_event(r, g, DSM_EV_LOCK, op->lock, 0);
+		break;
+	case OP_TRYLOCK:
+		send_event(r, g, DSM_EV_TRYLOCK, op->lock, 0);
+		break;
+	case OP_UNLOCK:
+		give_lock(r, g, op->lock);
+		send_event(r, g, DSM_EV_UNLOCK, op->lock, 0);
+		break;
+	case OP_BARRIER:
+		enter_barrier(r, g);
+		send_event(r, g, DSM_EV_BARRIER, BARRIER_ID + op->value,
+			   r->program->barrier_threads);
+		break;
+	case OP_SIGNAL:
+		send_event(r, g, DSM_EV_SIGNAL, op->lock, op->len);
+		break;
+	}
+}
+
+static void end(struct run *r, uint32_t g, const struct op *op)
+{
+	int result = r->world->processes[process_of(r, g)]
+		.threads[g % r->program->world.threads].result;
+
+	if (op->kind == OP_TRYLOCK && result == -EBUSY) {
+		r->pc[g] += op->len;
+		return;
+	}
+	if (result)
+		world_fail(r->world, "thread %u: result %d", g, result);
+	if (op->kind == OP_LOCK || op->kind == OP_TRYLOCK)
+		get_lock(r, g, op->lock);
+	if (op->kind == OP_BARRIER)
+		leave_barrier(r, g);
+}
+
+static void skip_units(struct run *r, uint32_t g)
+{
+	const struct program *p = r->program;
+
+	while (r->skip && r->pc[g] < p->nops[g] && r->skip[p->ops[g][r->pc[g]].unit])
+		r->pc[g]++;
+}
+
+static void run_thread(struct run *r, uint32_t g)
+{
+	const struct op *op = &r->program->ops[g][r->pc[g]];
+
+	switch (op->kind) {
+	case OP_READ:
+	case OP_WRITE:
+	case OP_LOAD:
+	case OP_STORE:
+	case OP_ADD:
+		if (!do_access(r, g, op))
+			return;
+		break;
+	case OP_WAIT:
+		if (!do_wait(r, g, op))
+			return;
+		break;
+	default:
+		if (!r->phase[g]) {
+			begin(r, g, op);
+			r->phase[g] = 1;
+			if (is_blocked(r, g))
+				return;
+		}
+		r->phase[g] = 0;
+		end(r, g, op);
+	}
+	r->pc[g]++;
+	skip_units(r, g);
+}
+
+/* ---- runs ---- */
+void run_start(struct run *r, const struct program *p, const bool *skip)
+{
+	memset(r, 0, sizeof(*r));
+	r->program = p;
+	r->skip = skip;
+	r->world = world_create(&p->world);
+	r->threads = p->world.processes * p->world.threads;
+	for (uint32_t g = 0; g < r->threads; g++) {
+		r->clock[g][g] = 1;
+		skip_units(r, g);
+	}
+}
+
+void run_end(struct run *r)
+{
+	world_destroy(r->world);
+}
+
+uint32_t run_options(struct run *r, uint32_t *options)
+{
+	uint32_t n = 0;
+
+	for (uint32_t g = 0; g < r->threads; g++)
+		if (r->pc[g] < r->program->nops[g] && !is_blocked(r, g))
+			options[n++] = g;
+	for (uint32_t i = 0; i < r->world->c.processes * r->world->c.processes; i++)
+		if (r->world->channels[i].head)
+			options[n++] = PROGRAM_THREADS + i;
+	return n;
+}
+
+void run_take(struct run *r, uint32_t option, bool twice)
+{
+	uint32_t n = r->world->c.processes;
+
+	if (option < PROGRAM_THREADS)
+		run_thread(r, option);
+	else
+		world_deliver(r->world, (option - PROGRAM_THREADS) / n,
+			      (option - PROGRAM_THREADS) % n, twice);
+	world_check(r->world);
+}
+
+bool run_is_done(const struct run *r)
+{
+	for (uint32_t g = 0; g < r->threads; g++)
+		if (r->pc[g] < r->program->nops[g])
+			return false;
+	return true;
+}
+
+void run_finish(struct run *r)
+{
+	for (uint32_t g = 0; g < r->threads; g++)
+		if (r->pc[g] < r->program->nops[g])
+			world_fail(r->world, "deadlock: thread %u waits at operation %u", g,
+				   r->pc[g]);
+	if (r->program->idle_at_end)
+		world_check_idle(r->world);
+}
+
+uint64_t run_digest(struct run *r)
+{
+	uint64_t h = world_digest(r->world, 1);
+
+	h = world_mix_bytes(h, r->pc, sizeof(r->pc));
+	h = world_mix_bytes(h, r->phase, sizeof(r->phase));
+	h = world_mix_bytes(h, r->reg, sizeof(r->reg));
+	h = world_mix_bytes(h, r->clock, sizeof(r->clock));
+	h = world_mix_bytes(h, r->lock_clock, sizeof(r->lock_clock));
+	h = world_mix_bytes(h, r->holder, sizeof(r->holder));
+	h = world_mix_bytes(h, r->barrier_clock, sizeof(r->barrier_clock));
+	h = world_mix_bytes(h, r->barrier_in, sizeof(r->barrier_in));
+	h = world_mix_bytes(h, r->barrier_turn, sizeof(r->barrier_turn));
+	for (uint32_t i = 0; i < r->program->nplaces; i++) {
+		const struct place *at = &r->places[i];
+
+		h = world_mix(h, (uint64_t)at->value << 48 ^ (uint64_t)at->writer << 32 ^
+				 at->written);
+		h = world_mix_bytes(h, at->read, sizeof(at->read));
+	}
+	return h;
+}
+
+void program_print(const struct program *p, const bool *skip)
+{
+	static const char *const names[] = { "read", "write", "load", "store", "lock", "trylock",
+					     "unlock", "barrier", "add", "wait", "signal" };
+
+	printf("# %u processes of %u threads, %u pages of %u\n", p->world.processes,
+	       p->world.threads, p->world.pages, p->world.unit);
+	for (uint32_t g = 0; g < p->world.processes * p->world.threads; g++) {
+		printf("# thread %u (process %u):", g, g / p->world.threads);
+		for (uint32_t i = 0; i < p->nops[g]; i++) {
+			const struct op *op = &p->ops[g][i];
+
+			if (skip && skip[op->unit])
+				continue;
+			printf(" %s", names[op->kind]);
+			if (op->kind == OP_READ || op->kind == OP_WRITE)
+				printf(" %u+%u:%u", p->address[op->place] / p->world.unit,
+				       p->address[op->place] % p->world.unit, op->len);
+			else if (op->kind != OP_BARRIER)
+				printf(" %u", op->lock);
+			putchar(',');
+		}
+		putchar('\n');
+	}
+}

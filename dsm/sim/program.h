@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Small programs for simulated threads, and the oracle that watches them: a flat
+ * memory that is written when a thread writes, and vector clocks of threads, locks
+ * and barriers (Flanagan and Freund 2009). An access that would race is left out, so
+ * every program is free of data races, whatever it looks like; what is read must then
+ * be what was written last.
+ */
+#ifndef SONDE_DSM_SIM_PROGRAM_H
+#define SONDE_DSM_SIM_PROGRAM_H
+
+#include "world.h"
+
+#define PROGRAM_THREADS	12	/* over all processes */
+#define PROGRAM_PLACES	96	/* bytes that are looked at */
+#define PROGRAM_LOCKS	4
+#define PROGRAM_REGS	4
+
+enum op_kind {
+	OP_READ,	/* len places from place, against the oracle */
+	OP_WRITE,	/* value, value + 1, ... */
+	OP_LOAD,	/* place to register value; no oracle */
+	OP_STORE,	/* value to place, len: that register; no oracle */
+	OP_LOCK,	/* lock */
+	OP_TRYLOCK,	/* lock; if another has it, skips len operations */
+	OP_UNLOCK,
+	OP_BARRIER,	/* barrier value */
+	OP_ADD,		/* value to place, which the lock held protects */
+	OP_WAIT,	/* while place is 0 waits for condition lock, with that lock */
+	OP_SIGNAL,	/* condition lock; len: all */
+};
+
+struct op {
+	uint8_t kind, lock, value, len;
+	uint16_t place;
+	uint16_t unit;	/* what is left out together when a failure is shrunk */
+};
+
+struct program {
+	struct world_config world;
+	uint32_t nplaces, nunits;
+	uint32_t address[PROGRAM_PLACES];	/* page * unit + offset; a run lies in one page */
+	struct op *ops[PROGRAM_THREADS];
+	uint32_t nops[PROGRAM_THREADS];
+	uint32_t barrier_threads;	/* of each process, the first ones */
+	bool idle_at_end;		/* the last barrier leaves nothing behind */
+};
+
+struct place {
+	uint8_t value;
+	uint32_t writer, written;		/* thread, and its clock then */
+	uint32_t read[PROGRAM_THREADS];
+};
+
+struct run {
+	const struct program *program;
+	const bool *skip;			/* by unit; NULL: none */
+	struct world *world;
+	uint32_t threads;
+	uint32_t pc[PROGRAM_THREADS];
+	uint8_t phase[PROGRAM_THREADS];		/* within an operation */
+	uint8_t reg[PROGRAM_THREADS][PROGRAM_REGS];
+	uint32_t clock[PROGRAM_THREADS][PROGRAM_THREADS];
+	uint32_t lock_clock[PROGRAM_LOCKS][PROGRAM_THREADS];
+	uint32_t holder[PROGRAM_LOCKS];		/* thread + 1 */
+	uint32_t barrier_clock[2][PROGRAM_THREADS];
+	uint32_t barrier_in[2];
+	uint8_t barrier_turn[PROGRAM_THREADS];
+	struct place places[PROGRAM_PLACES];
+	uint64_t checked;			/* bytes read that the oracle had a say on */
+};
+
+void run_start(struct run *r, const struct program *p, const bool *skip);
+void run_end(struct run *r);
+
+/*
+ * What can happen next: threads 0 and on, then PROGRAM_THREADS + a channel's number.
+ * Returns how many; with none the run is over, or stuck.
+ */
+uint32_t run_options(struct run *r, uint32_t *options);
+void run_take(struct run *r, uint32_t option, bool twice);
+bool run_is_done(const struct run *r);
+/* After the last step: all threads through, everything idle. */
+void run_finish(struct run *r);
+uint64_t run_digest(struct run *r);
+
+void program_print(const struct program *p, const bool *skip);
+
+#endif

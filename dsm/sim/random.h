@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Random programs and schedules from one number: run again, it does the same again.
+ */
+#ifndef SONDE_DSM_SIM_RANDOM_H
+#define SONDE_DSM_SIM_RANDOM_H
+
+#include "program.h"
+
+struct random_tally {
+	uint64_t runs, steps, checked, messages, duplicates, merges, refetches, deferred;
+	uint64_t handovers, collections;
+};
+
+/* False if it failed; @why (160 bytes) says how. @tally may be NULL. */
+bool random_run(uint64_t seed, char *why, struct random_tally *tally);
+
+/* Leaves out of a program that fails what can be, and prints what is left. */
+void random_shrink(uint64_t seed);
+
+#endif

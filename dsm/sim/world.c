@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Simulated pages and channels around the cores. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+static void *allocate(size_t n, size_t size)
+{
+	void *p = calloc(n ? n : 1, size);
+
+	if (!p) {
+		fprintf(stderr, "out of memory\n");
+		exit(1);
+	}
+	return p;
+}
+
+void world_fail(struct world *w, const char *format, ...)
+{
+	va_list args;
+
+	if (w->why[0])
+		return;
+	va_start(args, format);
+	vsnprintf(w->why, sizeof(w->why), format, args);
+	va_end(args);
+}
+
+/* ---- the fault back end ---- */
+static void *page_of(void *ctx, uint32_t page)
+{
+	struct world_process *p = ctx;
+
+	return p->memory + (size_t)page * p->world->c.unit;
+}
+
+static int protect(void *ctx, const uint32_t *pages, size_t n, enum dsm_prot prot)
+{
+	struct world_process *p = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		p->prot[pages[i]] = (uint8_t)prot;
+	return 0;
+}
+
+static void *twin(void *ctx, uint32_t page)
+{
+	struct world_process *p = ctx;
+
+	if (p->twins[page])
+		world_fail(p->world, "a second twin of page %u", page);
+	else
+		p->twins[page] = allocate(1, p->world->c.unit);
+	memcpy(p->twins[page], page_of(p, page), p->world->c.unit);
+	p->ntwins++;
+	return p->twins[page];
+}
+
+static void untwin(void *ctx, uint32_t page)
+{
+	struct world_process *p = ctx;
+
+	free(p->twins[page]);
+	p->twins[page] = NULL;
+	p->ntwins--;
+}
+
+/* ---- life ---- */
+static void create_process(struct world *w, uint32_t self)
+{
+	struct world_process *p = &w->processes[self];
+	const struct world_config *k = &w->c;
+	struct dsm_config config = {
+		.processes = k->processes, .self = self, .pages = k->pages, .unit = k->unit,
+		.threads = k->threads, .fanout = k->fanout, .handovers = k->handovers,
+		.notices_max = k->notices_max, .message_max = k->message_max, .diff = k->diff,
+		.host = { .ctx = p, .page = page_of, .protect = protect, .twin = twin,
+			  .untwin = untwin },
+	};
+
+	p->world = w;
+	p->memory = allocate(k->pages, k->unit);
+	p->prot = allocate(k->pages, 1);
+	memset(p->prot, DSM_READ, k->pages);
+	p->twins = allocate(k->pages, sizeof(*p->twins));
+	p->versions = allocate(k->pages, sizeof(*p->versions));
+	p->threads = allocate(k->threads, sizeof(*p->threads));
+	if (dsm_core_create(&p->core, &config)) {
+		fprintf(stderr, "no core can be made\n");
+		exit(1);
+	}
+	for (uint32_t page = 0; page < k->pages; page++)
+		dsm_core_set_home(p->core, page, (page + k->home_shift) % k->processes);
+}
+
+struct world *world_create(const struct world_config *config)
+{
+	struct world *w = allocate(1, sizeof(*w));
+
+	w->c = *config;
+	w->processes = allocate(w->c.processes, sizeof(*w->processes));
+	w->channels = allocate((size_t)w->c.processes * w->c.processes, sizeof(*w->channels));
+	for (uint32_t i = 0; i < w->c.processes * w->c.processes; i++)
+		w->channels[i].end = &w->channels[i].head;
+	for (uint32_t i = 0; i < w->c.processes; i++)
+		create_process(w, i);
+	return w;
+}
+
+void world_destroy(struct world *w)
+{
+	for (uint32_t i = 0; i < w->c.processes; i++) {
+		struct world_process *p = &w->processes[i];
+
+		dsm_core_destroy(p->core);
+		free(p->memory);
+		free(p->prot);
+		free(p->twins);
+		free(p->versions);
+		free(p->threads);
+	}
+	for (uint32_t i = 0; i < w->c.processes * w->c.processes; i++) {
+		while (w->channels[i].head) {
+			struct world_letter *l = w->channels[i].head;
+
+			w->channels[i].head = l->next;
+			free(l->data);
+			free(l);
+		}
+	}
+	dsm_actions_free(&w->actions);
+	free(w->processes);
+	free(w->channels);
+	free(w);
+}
+
+/* ---- steps ---- */
+static void append(struct world_channel *ch, uint8_t *data, size_t len)
+{
+	struct world_letter *l = allocate(1, sizeof(*l));
+
+	l->data = data;
+	l->len = len;
+	*ch->end = l;
+	ch->end = &l->next;
+}
+
+static void step(struct world *w, uint32_t process, const struct dsm_event *ev)
+{
+	int err = dsm_core_step(w->processes[process].core, ev, &w->actions);
+
+	w->steps++;
+	if (err)
+		world_fail(w, "process %u: event %d of %llu: %s", process, ev->kind,
+			   (unsigned long long)ev->id, strerror(-err));
+	for (size_t i = 0; i < w->actions.n; i++) {
+		struct dsm_action *a = &w->actions.v[i];
+		struct world_thread *t = &w->processes[process].threads[a->to];
+
+		if (a->kind == DSM_SEND) {
+			append(world_channel(w, process, a->to), a->data, a->len);
+			a->data = NULL;
+		} else {
+			if (!t->blocked)
+				world_fail(w, "process %u: thread %u woken twice", process, a->to);
+			t->blocked = false;
+			t->result = a->result;
+		}
+	}
+	dsm_actions_clear(&w->actions);
+}
+
+void world_event(struct world *w, uint32_t process, uint32_t thread, enum dsm_event_kind kind,
+		 uint64_t id, uint64_t arg)
+{
+	w->processes[process].threads[thread].blocked = true;
+	step(w, process, &(struct dsm_event){ .kind = kind, .thread = thread, .id = id,
+					      .arg = arg });
+}
+
+uint8_t *world_touch(struct world *w, uint32_t process, uint32_t thread, uint32_t page,
+		     bool write)
+{
+	struct world_process *p = &w->processes[process];
+
+	if (p->prot[page] >= (write ? DSM_WRITE : DSM_READ))
+		return page_of(p, page);
+	world_event(w, process, thread, write ? DSM_EV_WRITE : DSM_EV_READ, page, 0);
+	return NULL;
+}
+
+void world_deliver(struct world *w, uint32_t from, uint32_t to, bool twice)
+{
+	struct world_channel *ch = world_channel(w, from, to);
+	struct world_letter *l = ch->head;
+
+	ch->head = l->next;
+	if (!ch->head)
+		ch->end = &ch->head;
+	step(w, to, &(struct dsm_event){ .kind = DSM_EV_MESSAGE, .id = from, .data = l->data,
+					 .len = l->len });
+	if (twice)
+		append(ch, l->data, l->len);
+	else
+		free(l->data);
+	free(l);
+}
+
+void world_settle(struct world *w)
+{
+	bool any = true;
+
+	while (any && !w->why[0]) {
+		any = false;
+		for (uint32_t i = 0; i < w->c.processes * w->c.processes; i++) {
+			while (w->channels[i].head && !w->why[0]) {
+				world_deliver(w, i / w->c.processes, i % w->c.processes, false);
+				any = true;
+			}
+		}
+	}
+}
