@@ -31,6 +31,8 @@
 #define SAME_OCTAVE	0.25
 /* A hit costs about as much whatever tells it. */
 #define SAME_HIT	0.2
+/* So many classes of the same ways outvote one that looked otherwise. */
+#define SORTED_LEAST	4
 /* Surveys of the second level at most. */
 #define ATTEMPTS	4
 /* What is shared with strangers is what was left at that moment. */
@@ -133,14 +135,18 @@ static double page_classes(const struct survey *s)
  */
 static int is_consistent(const struct survey *s, double classes)
 {
-	if (s->votes < 2 || s->votes != s->nsweeps || !s->line || s->doubtful)
+	if (s->votes < 2 || (s->votes != s->nsweeps && s->sorted < SORTED_LEAST) || !s->line ||
+	    s->doubtful)
 		return 0;
 	/* Longer lines, or a prefetcher that no replacement forgets: not to be told. */
 	if (s->line > s->first->line)
 		return 0;
-	for (unsigned int i = 0; i < s->nsweeps; i++)
+	for (unsigned int i = 0; i < s->nsweeps; i++) {
+		if (s->sweep[i].ways != s->ways)
+			continue;
 		if (fabs(s->sweep[i].miss[s->ways]) > 0.5 || s->sweep[i].miss[s->ways + 1] < 0.5)
 			return 0;
+	}
 	classes *= s->fold ? s->fold : 1;
 	/* A systematic error of an estimate makes odd factors of powers of two. */
 	if (s->classes_se > 0 && odd_factor(classes) > ODD_MOST)

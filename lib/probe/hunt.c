@@ -52,8 +52,15 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define DRAWS		6
 /* If more lines cost this much more a line, they conflicted in every draw. */
 #define FEW_MORE	1.1
+/* Then lines are exchanged so often, as long as it costs less by so much. */
+#define IMPROVE_ROUNDS	3
+#define IMPROVED	0.994
 /* If fewer lines cost less than this share a line, some are kept. */
 #define FEW_LESS	0.975
+/* Flush lines are looked at in so many groups. */
+#define PURIFY_GROUPS	4
+/* Lines to try in the place of one of them. */
+#define SPARE_TRIES	8
 /* Pages tested at once. */
 #define GROUP_MAX	24
 /* Steps that may be taken back. */
@@ -244,6 +251,14 @@ int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_
 	return places_overflow(h, places, h->list, n, tail);
 }
 
+static int is_among(const uint32_t *x, size_t n, uint32_t page)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i] == page)
+			return 1;
+	return 0;
+}
+
 /* @n pages of the pool that follow each other in its (random) order. */
 static const uint32_t *draw(struct hunt *h, size_t n)
 {
@@ -257,7 +272,7 @@ static const uint32_t *draw(struct hunt *h, size_t n)
 static int cheapest_turn(struct hunt *h, size_t n, double *turn)
 {
 	const uint32_t *pages;
-	double x[DRAWS], cycles, extra;
+	double x[DRAWS], cycles = 0, extra = 0;
 	int err = 0;
 
 	for (int i = 0; i < DRAWS && !err; i++) {
@@ -272,6 +287,66 @@ static int cheapest_turn(struct hunt *h, size_t n, double *turn)
 	return err;
 }
 
+/* Another line in the place of the @i-th of h->list, if all then cost less. */
+static int exchange(struct hunt *h, size_t n, size_t i, double *best, int *better)
+{
+	uint32_t page = h->list[i], other = *draw(h, 1);
+	double cycles = 0;
+	int err;
+
+	if (is_among(h->list, n, other))
+		return 0;
+	h->list[i] = other;
+	err = cost(h, h->list, n, 1, 8, TURNS, &cycles);
+	if (!err && cycles < *best * IMPROVED) {
+		*best = cycles;
+		*better = 1;
+		return 0;
+	}
+	h->list[i] = page;
+	return err;
+}
+
+/*
+ * A draw of @n lines made to conflict less and less: others in the place of those
+ * that make it cost more. To *@turn, if that then costs less.
+ */
+static int improve_turn(struct hunt *h, size_t n, double *turn)
+{
+	double cycles = 0, extra = 0;
+	int err, better = 1;
+
+	memcpy(h->list, draw(h, n), n * sizeof(*h->list));
+	err = cost(h, h->list, n, 1, 8, TURNS, &cycles);
+	for (int round = 0; round < IMPROVE_ROUNDS && better; round++) {
+		better = 0;
+		for (size_t i = 0; i < n && !err; i++)
+			err = exchange(h, n, i, &cycles, &better);
+	}
+	if (!err)
+		err = translation(h, h->list, n, &extra);
+	if (!err)
+		err = cost(h, h->list, n, 1, 8, TURNS, &cycles);
+	if (!err)
+		*turn = fmin(*turn, (cycles - extra) * (double)n);
+	return err;
+}
+
+/*
+ * Whether what @few and twice as many lines cost is not a matter of conflicts: then
+ * still more would cost still more.
+ */
+static int is_settled(struct hunt *h, size_t few, double some, double more, int *settled)
+{
+	double turn = INFINITY;
+	int err = 0;
+
+	if (3 * few <= h->npages)
+		err = cheapest_turn(h, 3 * few, &turn);
+	*settled = turn / (double)(3 * few) - more < (more - some) / 2;
+	return err;
+}
+
 /*
  * Some replacements keep a few lines in the level above however many come by. So
  * a hit is what more lines cost more, not what a line costs.
@@ -279,8 +354,8 @@ static int cheapest_turn(struct hunt *h, size_t n, double *turn)
 static int find_hit(struct hunt *h)
 {
 	size_t few = 4 * h->above + 1, many = 2 * few;
-	double turn = 0, longer = 0;
-	int err;
+	double turn = 0, longer = 0, more;
+	int err, settled = 0;
 
 	if (many > h->npages)
 		return -ERANGE;
@@ -288,13 +363,21 @@ static int find_hit(struct hunt *h)
 	if (!err)
 		err = cheapest_turn(h, many, &longer);
 	h->hit = turn / (double)few;
+	more = longer / (double)many;
 	h->kept = 0;
-	if (err || longer / (double)many > FEW_MORE * h->hit)
+	if (err)
 		return err;
-	/* None are kept: then both are hits, and the difference is noise. */
-	if (h->hit > FEW_LESS * longer / (double)many) {
-		h->hit = fmin(h->hit, longer / (double)many);
-		return 0;
+	/* More of them conflict in every draw, and so may these. */
+	if (more > FEW_MORE * h->hit) {
+		err = improve_turn(h, few, &turn);
+		h->hit = turn / (double)few;
+		return err;
+	}
+	/* The difference is noise, or replacement at random kept some of the few. */
+	if (h->hit > FEW_LESS * more) {
+		err = is_settled(h, few, h->hit, more, &settled);
+		h->hit = settled ? more : fmin(h->hit, more);
+		return err;
 	}
 	h->hit = (longer - turn) / (double)(many - few);
 	h->kept = fmax(0, (double)few * h->hit - turn);
@@ -411,40 +494,70 @@ static int first_overflow(struct hunt *h, const uint32_t *from, size_t nfrom, si
 
 /*
  * Have a spare line that is not of the class flush in @i's place: without a line of
- * the class, it overflows no set. @nspare are left. 1, 0 if there is none, -errno.
+ * the class, it overflows no set. @nspare are left. Where there are few classes,
+ * the others may hold no more lines: then there is one less, but not fewer than
+ * push all others out of the level above. 1, 0 if it cannot be, -errno.
  */
 static int replace_flush(struct hunt *h, const struct class *c, size_t i, const uint32_t *spare,
 			 size_t *nspare)
 {
 	int over = 1;
 
-	while (over > 0 && *nspare) {
+	for (int tries = 0; over > 0 && *nspare && tries < SPARE_TRIES; tries++) {
 		h->flush[i] = spare[--*nspare];
 		over = hunt_overflows(h, c->page, c->n - 1);
 	}
-	return over < 0 ? over : !over;
+	if (over <= 0)
+		return over < 0 ? over : 1;
+	h->flush[i] = h->flush[--h->nflush];
+	return h->nflush >= h->above;
 }
 
-/* Flush lines that are of the class go over to it, others take their place. */
+/*
+ * Among the @n flush lines from @first on, the first that is of the class: it then
+ * overflows nothing without them. To *@at; 1, 0 if there is none, -errno.
+ */
+static int find_suspect(struct hunt *h, const struct class *c, size_t first, size_t n, size_t *at)
+{
+	uint32_t flush[HUNT_WAYS];
+	const size_t all = h->nflush;
+	int over;
+
+	memcpy(flush, h->flush, all * sizeof(*flush));
+	memmove(h->flush + first, flush + first + n, (all - first - n) * sizeof(*flush));
+	h->nflush = all - n;
+	over = hunt_overflows(h, c->page, c->n);
+	memcpy(h->flush, flush, all * sizeof(*flush));
+	h->nflush = all;
+	*at = first;
+	if (over || n == 1)
+		return over < 0 ? over : !over;
+	over = find_suspect(h, c, first, n / 2, at);
+	return over ? over : find_suspect(h, c, first + n / 2, n - n / 2, at);
+}
+
+/*
+ * Flush lines that are of the class go over to it, others take their place. They
+ * are looked at in groups, but most of them have to stay to flush anything.
+ */
 static int purify(struct hunt *h, struct class *c, const uint32_t *spare, size_t nspare)
 {
-	uint32_t suspect;
+	size_t group = MAX(h->nflush / PURIFY_GROUPS, 1), at = 0, n;
 	int err;
 
-	for (size_t i = 0; i < h->nflush; i++) {
-		suspect = h->flush[i];
-		h->flush[i] = h->flush[--h->nflush];
-		err = hunt_overflows(h, c->page, c->n);
-		h->flush[h->nflush++] = h->flush[i];
-		h->flush[i] = suspect;
+	for (size_t first = 0; first < h->nflush;) {
+		n = MIN(group, h->nflush - first);
+		err = find_suspect(h, c, first, n, &at);
 		if (err < 0)
 			return err;
-		if (err)
+		if (!err) {
+			first += n;
 			continue;
+		}
 		if (c->n == HUNT_WAYS)
 			return 0;
-		c->page[c->n++] = suspect;
-		err = replace_flush(h, c, i, spare, &nspare);
+		c->page[c->n++] = h->flush[at];
+		err = replace_flush(h, c, at, spare, &nspare);
 		if (err <= 0)
 			return err;
 	}
@@ -488,14 +601,6 @@ static int is_minimal(struct hunt *h, const struct class *c)
 			return err < 0 ? err : 0;
 	}
 	return 1;
-}
-
-static int is_among(const uint32_t *x, size_t n, uint32_t page)
-{
-	for (size_t i = 0; i < n; i++)
-		if (x[i] == page)
-			return 1;
-	return 0;
 }
 
 size_t hunt_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot)
@@ -559,8 +664,10 @@ int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 		err = collect(h, from, n, c);
 	if (err > 0)
 		err = prune(h, c);
-	if (err > 0)
+	if (err > 0 && !h->pure)
 		err = purify(h, c, from + n, nfrom - n);
+	if (err > 0 && h->pure)
+		return c->n > 1;
 	/* Again, now that no flush line stands for one of the class. */
 	if (err > 0)
 		err = prune(h, c);

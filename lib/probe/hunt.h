@@ -33,6 +33,7 @@
  * @until: loads of the trial after which no class is looked for any more
  * @brief: a wrong answer is soon found out: look once
  * @hasty: members that are not do little harm: look once at each
+ * @pure: no flush line is of a class that is looked for
  */
 struct hunt {
 	struct trial *t;
@@ -49,7 +50,7 @@ struct hunt {
 	double penalty;
 	size_t rise;
 	uint64_t until;
-	int brief, hasty;
+	int brief, hasty, pure;
 	uint32_t *ring, *list, *places;	/* room for the pool */
 };
 

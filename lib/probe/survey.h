@@ -57,6 +57,7 @@ enum holding {
  * @classes: different sets that lines at one offset of the pool fall into; 0 if
  *           not told
  * @classes_se: standard error of it; 0: counted
+ * @sorted: of them, those that were taken out one by one, all with the same ways
  * @found: lines of the classes found, beyond the smallest sets, among
  * @looked_at: lines
  * @estimate: of @classes, by each class that was found; their median counts
@@ -83,6 +84,7 @@ struct survey {
 	size_t rise;
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
+	size_t sorted;
 	size_t found, looked_at;
 	double estimate[SURVEY_CLASSES];
 	unsigned int nestimates;

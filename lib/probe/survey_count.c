@@ -18,7 +18,12 @@
 #include "survey.h"
 
 #define DRAWS		12
+/* Flush lines over ways of the level above, where there are so many. */
+#define FLUSH		3
+#define FLUSH_LEAST	2
 #define SIZE_DRAWS	3
+#define NEARLY_ALL	0.9
+#define SOME		0.1
 #define SCALE_ROUNDS	4
 #define SCALE_MOST	1.35
 #define SCALE_CROWD	5
@@ -74,22 +79,33 @@ static int draw(struct survey *s, struct hunt *h, size_t n, uint32_t *list, doub
 	return hunt_misses(h, list, n, 0, misses);
 }
 
-/* The size of a draw that overflows about half of the sets. */
+/*
+ * The size of a draw that overflows about half of the sets. Where a step further
+ * nearly all miss, or more than there are, that is too far: it tells nothing, and
+ * they miss the next level too.
+ */
 static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, uint32_t *list,
 		     size_t *n)
 {
-	double x[SIZE_DRAWS];
+	double x[SIZE_DRAWS], misses = 0;
+	size_t last = 0;
 	int err = 0;
 
 	*n = w->ways + 1 > h->above ? w->ways + 1 : h->above;
-	for (*n *= 2; *n < s->npages; *n = *n * 5 / 4 + 1) {
+	for (*n *= 2; *n < s->npages; last = *n, *n = *n * 5 / 4 + 1) {
+		double before = misses;
+
 		for (int i = 0; i < SIZE_DRAWS && !err; i++)
 			err = draw(s, h, *n, list, &x[i]);
 		if (err)
 			return err;
 		sonde_stats_sort(x, SIZE_DRAWS);
-		if (sonde_stats_median(x, SIZE_DRAWS) > (double)*n / 2)
-			return 0;
+		misses = sonde_stats_median(x, SIZE_DRAWS);
+		if (misses < (double)*n / 2)
+			continue;
+		if (misses > NEARLY_ALL * (double)*n && before > SOME * (double)last)
+			*n = last;
+		return 0;
 	}
 	*n = s->npages;
 	return 0;
@@ -105,14 +121,20 @@ struct heap {
 
 /*
  * Lines of classes that were taken out flush the level above and are of no class
- * that is left. A few of each, so that they do not overflow their own sets.
+ * that is left; of each, no more than its set holds. As soon as there are enough
+ * of them, no others do.
  */
 static void keep_flush(struct heap *heap, struct hunt *h, const struct class *c)
 {
-	for (size_t i = 0; i < c->n * 3 / 4 && heap->nflush < h->nflush; i++)
+	const size_t most = h->nflush > FLUSH * h->above ? h->nflush : FLUSH * h->above;
+
+	for (size_t i = 0; i + 1 < c->n && heap->nflush < most; i++)
 		heap->flush[heap->nflush++] = c->page[i];
-	if (heap->nflush == h->nflush)
-		memcpy(h->flush, heap->flush, heap->nflush * sizeof(*h->flush));
+	if (heap->nflush < h->nflush && heap->nflush < FLUSH_LEAST * h->above)
+		return;
+	memcpy(h->flush, heap->flush, heap->nflush * sizeof(*h->flush));
+	h->nflush = heap->nflush;
+	h->pure = 1;
 }
 
 static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint32_t *left,
@@ -128,7 +150,9 @@ static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint3
 	if (err <= 0 || c.n != s->ways + 1)
 		return err < 0 ? err : 0;
 	*n = hunt_drop(left, *n, c.page, c.n);
+	h->hasty = 1;
 	err = hunt_members(h, &c, s->ways, left, *n, *n, &found, &tested);
+	h->hasty = 0;
 	if (err)
 		return err;
 	*n -= found;
@@ -178,6 +202,7 @@ static int partition(struct survey *s, struct hunt *h, struct heap *heap, uint32
 	if (heap->classes && heap->classes < PARTITION_MOST) {
 		s->classes = (double)heap->classes + small_classes(s, heap, *n);
 		s->classes_se = 0;
+		s->sorted = heap->classes;
 	}
 	return 0;
 }
