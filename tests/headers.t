@@ -7,28 +7,15 @@ set -eu
 O=${O:-build}
 so=$O/libsonde.so
 map=lib/libsonde.map
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-
-# check NAME COMMAND...: one test; what the command says is the diagnosis.
-check() {
-	name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/out" 2>&1; then
-		echo "ok $count - $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/out"
-	fi
-}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
 
 # only_in LEFT RIGHT WHAT: lines of one sorted list that are not in the other.
 only_in() {
-	comm -23 "$1" "$2" >"$tmp/only"
-	[ ! -s "$tmp/only" ] || { echo "$3:"; cat "$tmp/only"; return 1; }
+	comm -23 "$1" "$2" >"$dir/only"
+	[ ! -s "$dir/only" ] || { echo "$3:"; cat "$dir/only"; return 1; }
 }
 
 includes() {
@@ -46,11 +33,11 @@ compiles_alone() {
 }
 
 # What the map exports.
-sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$tmp/map"
+sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$dir/map"
 
 # And with those of libsonde-coll, which has a header among them.
 sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" coll/libsonde-coll.map |
-	sort >"$tmp/maps"
+	sort >"$dir/maps"
 
 # What headers declare, each with the comment before it: "name since" a line.
 awk '
@@ -67,26 +54,26 @@ awk '
 		print name, since ? "since" : "-"
 		comment = ""
 	}
-' include/sonde/*.h | sort >"$tmp/declared-since"
-cut -d' ' -f1 "$tmp/declared-since" | sort >"$tmp/declared"
+' include/sonde/*.h | sort >"$dir/declared-since"
+cut -d' ' -f1 "$dir/declared-since" | sort >"$dir/declared"
 
 # What the library has for others: code and data, without the names of versions.
 nm -D --defined-only "$so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
-	sort >"$tmp/exported"
+	sort >"$dir/exported"
 
 # What pages are about.
-sed -n 's/^\.Nm \(sonde_[a-z0-9_]*\).*/\1/p' man/*.3 | sort -u >"$tmp/pages"
+sed -n 's/^\.Nm \(sonde_[a-z0-9_]*\).*/\1/p' man/*.3 | sort -u >"$dir/pages"
 
-map_is_declared() { only_in "$tmp/map" "$tmp/declared" 'in the map, in no header'; }
-declared_is_in_map() { only_in "$tmp/declared" "$tmp/maps" 'in a header, not in the map'; }
-map_is_exported() { only_in "$tmp/map" "$tmp/exported" "in the map, not in $so"; }
-exported_is_in_map() { only_in "$tmp/exported" "$tmp/map" "in $so, not in the map"; }
-map_has_pages() { only_in "$tmp/map" "$tmp/pages" 'in the map, in .Nm of no page'; }
-pages_are_in_map() { only_in "$tmp/pages" "$tmp/map" 'in .Nm of a page, not in the map'; }
-declared_has_since() { ! grep -- ' -$' "$tmp/declared-since"; }
+map_is_declared() { only_in "$dir/map" "$dir/declared" 'in the map, in no header'; }
+declared_is_in_map() { only_in "$dir/declared" "$dir/maps" 'in a header, not in the map'; }
+map_is_exported() { only_in "$dir/map" "$dir/exported" "in the map, not in $so"; }
+exported_is_in_map() { only_in "$dir/exported" "$dir/map" "in $so, not in the map"; }
+map_has_pages() { only_in "$dir/map" "$dir/pages" 'in the map, in .Nm of no page'; }
+pages_are_in_map() { only_in "$dir/pages" "$dir/map" 'in .Nm of a page, not in the map'; }
+declared_has_since() { ! grep -- ' -$' "$dir/declared-since"; }
 lists_are_not_empty() {
 	for list in map declared exported pages; do
-		[ -s "$tmp/$list" ] || { echo "found nothing in: $list"; return 1; }
+		[ -s "$dir/$list" ] || { echo "found nothing in: $list"; return 1; }
 	done
 }
 versions_are_known() {

@@ -12,19 +12,8 @@ root=$dir/root
 export PKG_CONFIG_PATH="$root/usr/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 export LD_LIBRARY_PATH="$root/usr/lib"
 
-count=0 failed=0
-check() { # name command...
-	name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$dir/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$dir/log"
-		failed=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
 
 cat >"$dir/program.c" <<'END'
 #include <stdio.h>

@@ -17,3 +17,14 @@ int notes_add(char ***notes, size_t *n, const char *fmt, va_list args)
 	++*n;
 	return 0;
 }
+
+int notes_say(char ***notes, size_t *n, const char *fmt, ...)
+{
+	va_list args;
+	int err;
+
+	va_start(args, fmt);
+	err = notes_add(notes, n, fmt, args);
+	va_end(args);
+	return err;
+}

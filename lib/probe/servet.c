@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,18 +22,6 @@
 
 /* As for the other probe: below this there is nothing to be seen. */
 #define LEAST_BYTES	(256UL << 10)
-
-__attribute__((format(printf, 2, 3)))
-static int add_note(struct sonde_cache_report *r, const char *fmt, ...)
-{
-	va_list args;
-	int err;
-
-	va_start(args, fmt);
-	err = notes_add(&r->notes, &r->nnotes, fmt, args);
-	va_end(args);
-	return err;
-}
 
 /* Level of @size whose hits cost what point @hit does. */
 static int add_level(struct sonde_cache_report *r, const struct servet_curve *c, double size,
@@ -91,7 +78,8 @@ static int find_levels(const struct servet_curve *c, size_t page, struct sonde_c
 	int err;
 
 	if (peak == c->n)
-		return add_note(r, "the cost never rises, so Servet sees no cache");
+		return notes_say(&r->notes, &r->nnotes,
+				 "the cost never rises, so Servet sees no cache");
 	err = add_level(r, c, c->size[peak], find_cheapest(c, 0, peak));
 	for (; !err && servet_next_range(c->cycles, c->n, from, &range); from = range.last) {
 		hit = find_cheapest(c, range.first, range.last);
@@ -104,12 +92,14 @@ static int find_levels(const struct servet_curve *c, size_t page, struct sonde_c
 static int fill_report(struct meter *m, struct servet_curve *c, size_t max,
 		       struct sonde_cache_report *r)
 {
-	int err = add_note(r, "the method is Servet's: it always answers and knows no doubt, so "
-			   "confidence 1 says nothing");
+	int err = notes_say(&r->notes, &r->nnotes,
+			    "the method is Servet's: it always answers and knows no doubt, so "
+			    "confidence 1 says nothing");
 
 	if (!err && c->n < servet_sizes(max, NULL))
-		err = add_note(r, "the time was over at %.0f MiB: larger caches are not seen",
-			       c->size[c->n - 1] / (1 << 20));
+		err = notes_say(&r->notes, &r->nnotes,
+				"the time was over at %.0f MiB: larger caches are not seen",
+				c->size[c->n - 1] / (1 << 20));
 	if (!err)
 		err = find_levels(c, m->page_size, r);
 	r->core_hz = c->core_hz;

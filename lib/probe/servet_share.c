@@ -25,18 +25,6 @@ struct pairs {
 	size_t *group;
 };
 
-__attribute__((format(printf, 2, 3)))
-static int add_note(struct sonde_share_report *r, const char *fmt, ...)
-{
-	va_list args;
-	int err;
-
-	va_start(args, fmt);
-	err = notes_add(&r->notes, &r->nnotes, fmt, args);
-	va_end(args);
-	return err;
-}
-
 static void join(struct pairs *p, size_t a, size_t b)
 {
 	size_t from = p->group[b], to = p->group[a];
@@ -125,11 +113,12 @@ static int note_left_out(struct sonde_share_report *r, const struct sonde_cache_
 			 int err)
 {
 	if (err == -EINVAL)
-		return add_note(r, "level %u: no size to compare CPUs with", cache->level);
+		return notes_say(&r->notes, &r->nnotes, "level %u: no size to compare CPUs with",
+				 cache->level);
 	if (err == -ENOMEM)
-		return add_note(r, "level %u: four thirds of its %zu KiB are more memory than may "
-				"be used, so no CPUs were compared", cache->level,
-				cache->size >> 10);
+		return notes_say(&r->notes, &r->nnotes,
+				 "level %u: four thirds of its %zu KiB are more memory than may be "
+				 "used, so no CPUs were compared", cache->level, cache->size >> 10);
 	return err;
 }
 
@@ -161,8 +150,9 @@ static int compare_levels(struct pairs *p, struct meter *m)
 		return -ENOMEM;
 	memcpy(r->cpus, o->cpus, o->ncpus * sizeof(*r->cpus));
 	r->ncpus = o->ncpus;
-	err = add_note(r, "the method is Servet's: it compares every two and knows no doubt, so "
-		       "the confidence 1 says nothing");
+	err = notes_say(&r->notes, &r->nnotes,
+			"the method is Servet's: it compares every two and knows no doubt, so the "
+			"confidence 1 says nothing");
 	for (size_t i = 0; i < o->caches->nlevels && !err; i++)
 		err = compare_level(p, m, &o->caches->levels[i]);
 	return err;

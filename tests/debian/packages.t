@@ -9,20 +9,8 @@ cd "$(dirname "$0")/../.." || exit
 dir=$(mktemp -d)
 trap 'rm -r "$dir"' EXIT
 tree=$dir/sonde root=$dir/root
-count=0 failed=0
-
-check() { # name command...
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$dir/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		tail -n 40 "$dir/log" | sed 's/^/# /'
-		failed=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
 
 same_version() {
 	local ours

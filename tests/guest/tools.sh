@@ -3,7 +3,8 @@
 # The command with the module there: tools.sh SONDE.
 # shellcheck disable=SC2317 # check calls the functions
 set -u
-count=0 failed=0
+# shellcheck source=tests/tap.sh
+. "$(dirname "$0")/../tap.sh"
 
 # Where a stranger can reach it: the tree may be in somebody's home.
 dir=$(mktemp -d)
@@ -11,19 +12,6 @@ trap 'rm -r "$dir"' EXIT
 chmod 755 "$dir"
 cp "$1" "$(dirname "$1")"/libsonde.so.* "$dir"/
 sonde=$dir/sonde
-
-check() { # name command...
-	name=$1
-	shift
-	count=$((count + 1))
-	if out=$("$@" 2>&1); then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		echo "$out" | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 says() { # pattern command...
 	pattern=$1

@@ -22,7 +22,7 @@ run() {
 	shift 4
 	count=$((count + 1))
 	if SONDE_PROFILE=$out.none MPIR_CVAR_NUM_CLIQUES=$nodes MPIR_CVAR_CLIQUES_BY_BLOCK=$block \
-		timeout "${LIMIT:-120}" "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$program" \
+		timeout "${LIMIT:-300}" "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$program" \
 		"$@" >"$out" 2>&1; then
 		echo "ok $count - $name"
 	else

@@ -11,47 +11,30 @@ trap 'rm -rf "$dir"' EXIT
 # No profile of this machine may choose.
 export SONDE_PROFILE=$dir/none
 mpich=$O/mpich/tests/mpi openmpi=$O/openmpi/tests/mpi
-count=0 failed=0
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
 
 if [ ! -x "$mpich/comms" ]; then
 	echo "1..0 # SKIP no MPICH: install libmpich-dev and mpich"
 	exit 0
 fi
 
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$dir/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		head -n 30 "$dir/log" | sed 's/^/# /'
-		failed=1
-	fi
-}
-
-skip() { # NAME WHY
-	count=$((count + 1))
-	echo "ok $count - $1 # SKIP $2"
-}
-
 job() { # RANKS PROGRAM...
 	ranks=$1
 	shift
-	timeout 120 "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$@"
+	timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$@"
 }
 
 ompi_job() {
 	ranks=$1
 	shift
-	timeout 120 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
+	timeout 300 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
 }
 
 # ---- communicators -----------------------------------------------------------
 check "communicators, threads, progress and errors on 2 ranks" job 2 "$mpich/comms" --exhaust
 check "the same on 4 ranks of 2 nodes" env MPIR_CVAR_NUM_CLIQUES=2 UCX_TLS=sysv,self \
-	timeout 120 "$O/sonde" run --no-coll mpiexec.mpich -n 4 "$mpich/comms"
+	timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n 4 "$mpich/comms"
 if [ -x "$openmpi/comms" ]; then
 	check "the same with Open MPI" ompi_job 4 "$openmpi/comms"
 	check "every composition is right with Open MPI, 3 ranks" ompi_job 3 "$openmpi/alltoall" --quick
@@ -150,7 +133,7 @@ check "SONDE_COLL=0 switches it off" off
 check "a segment of 64 KiB does, in many rounds" job 4 env SONDE_COLL_SHM=64K \
 	"$mpich/alltoall" --quick --names local/shm,local/cma
 check "so it does on nodes" env MPIR_CVAR_NUM_CLIQUES=2 SONDE_COLL_SHM=64K SONDE_COLL_EAGER=1000 \
-	timeout 120 "$O/sonde" run --no-coll mpiexec.mpich -n 5 "$mpich/alltoall" --quick \
+	timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n 5 "$mpich/alltoall" --quick \
 	--names sa/window:32/shm,rd/window:2/shm,leader:2/window:32/shm
 for name in local/cma local/region; do
 	check "$name: a rank that is denied to read does not stop the others" \
@@ -158,7 +141,7 @@ for name in local/cma local/region; do
 done
 for name in sa/window:32/cma rd/window:32/region leader:2/window:32/cma; do
 	check "$name: the same on two nodes" env MPIR_CVAR_NUM_CLIQUES=2 UCX_TLS=sysv,self \
-		timeout 120 "$O/sonde" run --no-coll mpiexec.mpich -n 6 "$mpich/denied" $name
+		timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n 6 "$mpich/denied" $name
 done
 check "where nobody may read MPI does it" job 3 "$mpich/denied" --before local/cma local/region
 
@@ -182,22 +165,19 @@ gone() {
 	return 1
 }
 # killed WRAPPER...: what the ranks are started by. A victim is in the middle of it when
-# it has mapped a segment.
+# all are.
 killed() {
 	job 4 "$@" "$mpich/endless" >"$dir/out" 2>&1 &
 	launcher=$!
-	victim=
 	for _ in $(seq 600); do
-		victim=$(pgrep -n -f "^$mpich/endless" || :)
-		[ -n "$victim" ] && grep -q memfd:sonde-coll "/proc/$victim/maps" 2>/dev/null &&
-			break
+		[ "$(grep -c '^ready' "$dir/out")" = 4 ] && break
 		read -rt 0.1 <> <(:) || :
 	done
-	[ -n "$victim" ] && kill -9 "$victim"
+	victim=$(pgrep -n -f "^$mpich/endless") && kill -9 "$victim"
 	! wait "$launcher" || return 1
 	cat "$dir/out"
-	[ "$(grep -c '^sonde-coll:' "$dir/out")" -le 1 ] && gone pgrep -f "^$mpich/endless" &&
-		gone find /dev/shm -name '*sonde*'
+	[ -n "$victim" ] && [ "$(grep -c '^sonde-coll:' "$dir/out")" -le 1 ] &&
+		gone pgrep -f "^$mpich/endless" && gone find /dev/shm -name '*sonde*'
 }
 check "a killed rank ends the job and leaves nothing behind" killed
 # The launcher sees a shell that goes on, so the other ranks have to notice.

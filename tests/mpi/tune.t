@@ -11,36 +11,24 @@ trap 'rm -rf "$dir"' EXIT
 # No profile of this machine may choose, and none is to be written.
 export SONDE_PROFILE=$dir/none
 profile=$dir/profile.json
-count=0 failed=0
+# shellcheck source=tests/tap.sh
+. tests/tap.sh
 
 if [ ! -x "$O/sonde-tune-mpich" ]; then
 	echo "1..0 # SKIP no MPICH: install libmpich-dev and mpich"
 	exit 0
 fi
 
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$dir/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		head -n 40 "$dir/log" | sed 's/^/# /'
-		failed=1
-	fi
-}
-
 job() { # RANKS PROGRAM...
 	ranks=$1
 	shift
-	timeout 120 "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$@"
+	timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$@"
 }
 
 ompi_job() {
 	ranks=$1
 	shift
-	timeout 120 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
+	timeout 300 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
 }
 
 tune() { job "$1" "$O/sonde" tune alltoall --budget 0.2 "${@:2}"; }
