@@ -81,6 +81,8 @@ static bool report(struct search *s, const struct run *r, const struct frame *pa
 		   uint32_t depth)
 {
 	snprintf(s->why, sizeof(s->why), "%s", r->world->why);
+	if (s->is_quiet)
+		return false;
 	printf("# %s; choices:", s->why);
 	for (uint32_t i = 0; i < depth; i++)
 		printf(" %u", path[i].at);

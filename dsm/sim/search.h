@@ -11,7 +11,7 @@
 
 struct search {
 	uint64_t states, ends, transitions, most;	/* most: states before it gives up */
-	bool complete;
+	bool complete, is_quiet;	/* is_quiet: a failure is wanted, and not printed */
 	uint32_t deepest;
 	char why[160];			/* of the first failure; empty if none */
 	/* Called at each end. */
@@ -19,7 +19,7 @@ struct search {
 	void *ctx;
 };
 
-/* False if an invariant was broken somewhere; how is printed with the path to it. */
+/* False if an invariant was broken somewhere; how, and the path to it, is printed. */
 bool search_run(struct search *s, const struct program *p);
 
 #endif

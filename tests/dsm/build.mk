@@ -14,6 +14,7 @@ $(DSM_TEST_BIN): $(O)/%: $(O)/%.o $(DSM_LIB)
 
 $(DSM_FAULTS_BIN): $(O)/faulty/tests/dsm/faults.o $(DSM_FAULTY_LIB)
 	$(say) LD $@
+	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^
 
 .PHONY: dsm-programs check-dsm check-dsm-long

@@ -32,7 +32,7 @@ static uint64_t fuzz(uint64_t first, uint64_t n, char *why)
 static const char *search(void)
 {
 	for (size_t i = 0; i < NSMALL; i++) {
-		struct search s = { .most = 40000 };
+		struct search s = { .most = 40000, .is_quiet = 1 };
 		struct program p;
 
 		small_program(&p, &small[i]);
@@ -61,10 +61,11 @@ int main(void)
 			small_one = search();
 		if (!seed && !small_one)
 			seed = fuzz(QUICK_SEEDS + 1, MOST_SEEDS, why);
+		printf("%sok %d - %s: found by ", seed || small_one ? "" : "not ", f + 1, names[f]);
 		if (seed)
-			printf("# seed %llu: %s\n", (unsigned long long)seed, why);
-		printf("%sok %d - found by %s: %s\n", seed || small_one ? "" : "not ", f + 1,
-		       seed ? "the fuzzer" : small_one ? "the search" : "nothing", names[f]);
+			printf("the fuzzer, seed %llu: %s\n", (unsigned long long)seed, why);
+		else
+			printf("%s\n", small_one ? "the search" : "nothing");
 		fflush(stdout);
 		failed |= !seed && !small_one;
 	}
