@@ -54,7 +54,7 @@ static const struct usual usuals[] = {
 	  .why = "one node, and the module copies a rank's blocks in one call" },
 	{ .nodes = { 1, 1 }, .bytes = { 0, 16 << 10 }, .needs_crowd = 1, .name = "local/shm",
 	  .why = "one node whose ranks share processors: two copies that stay in the cache" },
-	{ .nodes = { 1, 1 }, .bytes = { 0, 8 << 10 }, .name = "local/shm",
+	{ .nodes = { 1, 1 }, .bytes = { 0, 4 << 10 }, .name = "local/shm",
 	  .why = "one node: two copies that stay in the cache cost less than a call a block" },
 	{ .nodes = { 1, 1 }, .bytes = { 0, (size_t)1 << 30 }, .name = "local/cma",
 	  .why = "one node: large blocks are copied once" },
