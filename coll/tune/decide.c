@@ -115,3 +115,15 @@ int tune_make_rules(const struct tune_point *points, int n, struct tune_rule *ru
 	}
 	return nrules;
 }
+
+int tune_make_rules_of(const struct tune_point *points, int n, int is_in_place,
+		       struct tune_rule *rules)
+{
+	int first = 0, end;
+
+	while (first < n && points[first].is_in_place != is_in_place)
+		first++;
+	for (end = first; end < n && points[end].is_in_place == is_in_place;)
+		end++;
+	return tune_make_rules(points + first, end - first, rules);
+}

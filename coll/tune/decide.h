@@ -41,6 +41,10 @@ enum tune_verdict tune_is_quicker(const double *ratios, int n);
 /* Points of one kind, by size, as rules. Return: how many. */
 int tune_make_rules(const struct tune_point *points, int n, struct tune_rule *rules);
 
+/* Of @n points of both kinds, one after the other, those of one of them. */
+int tune_make_rules_of(const struct tune_point *points, int n, int is_in_place,
+		       struct tune_rule *rules);
+
 double tune_median(const double *values, int n);
 
 #endif

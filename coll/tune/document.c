@@ -151,15 +151,9 @@ static void drop_replaced(json_t *list, const json_t *cover)
 static void add_rules(const struct tune *t, json_t *list, int is_in_place)
 {
 	struct tune_rule rules[TUNE_CLASSES];
-	const struct tune_point *points = t->points;
+	int n = tune_make_rules_of(t->points, t->npoints, is_in_place, rules);
 	json_t *cover;
-	int n = 0;
 
-	while (points < t->points + t->npoints && points->is_in_place != is_in_place)
-		points++;
-	while (points + n < t->points + t->npoints && points[n].is_in_place == is_in_place)
-		n++;
-	n = tune_make_rules(points, n, rules);
 	if (!n)
 		return;
 	cover = make_cover(t, rules, n, is_in_place);

@@ -86,15 +86,9 @@ void tune_show_network(const struct tune *t)
 static void show_kind(const struct tune *t, int is_in_place)
 {
 	struct tune_rule rules[TUNE_CLASSES];
-	const struct tune_point *points = t->points;
+	int n = tune_make_rules_of(t->points, t->npoints, is_in_place, rules);
 	char from[24], to[24];
-	int n = 0;
 
-	while (points < t->points + t->npoints && points->is_in_place != is_in_place)
-		points++;
-	while (points + n < t->points + t->npoints && points[n].is_in_place == is_in_place)
-		n++;
-	n = tune_make_rules(points, n, rules);
 	for (int i = 0; i < n; i++)
 		printf("  %10s to %8s%s  %-22s %s\n", say_bytes(rules[i].from, from),
 		       say_bytes(rules[i].to, to), is_in_place ? ", in place" : "", rules[i].name,

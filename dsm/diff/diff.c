@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../core/faults.h"
-#include "diff.h"
+#include "variants.h"
 
 enum { RUNS = 1, BITMAP = 2 };
 
@@ -96,17 +96,6 @@ static uint8_t *encode_runs(const uint8_t *page, const uint64_t *masks, size_t u
 		out += end - start;
 	}
 	return out;
-}
-
-static uint64_t get_le64(const uint8_t *in)
-{
-	uint64_t v;
-
-	memcpy(&v, in, sizeof(v));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	v = __builtin_bswap64(v);
-#endif
-	return v;
 }
 
 static void put_le64(uint8_t *out, uint64_t v)

@@ -4,17 +4,6 @@
 
 #include "variants.h"
 
-static uint64_t load_le64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	v = __builtin_bswap64(v);
-#endif
-	return v;
-}
-
 /* A bit for each byte of @x that is not zero, the lowest byte's first. */
 static uint64_t nonzero_bytes(uint64_t x)
 {
@@ -33,7 +22,7 @@ static size_t scan(const uint8_t *page, const uint8_t *twin, size_t unit, uint64
 		uint64_t x[8], any = 0, mask = 0;
 
 		for (unsigned int i = 0; i < 8; i++) {
-			x[i] = load_le64(page + at + 8 * i) ^ load_le64(twin + at + 8 * i);
+			x[i] = get_le64(page + at + 8 * i) ^ get_le64(twin + at + 8 * i);
 			any |= x[i];
 		}
 		for (unsigned int i = 0; any && i < 8; i++)

@@ -11,8 +11,6 @@
 #define TRIES		5
 /* Loads of a survey, after which it is content with what it has: some seconds. */
 #define PATIENCE	80000000
-/* Flush lines over ways of the level above: LRU needs one, others more. */
-#define FLUSH		3
 #define FLUSH_TRIES	12
 /* Lines of a class beyond its ways to look at, over ways. */
 #define SWEEP_FACTOR	5 / 2
@@ -46,7 +44,7 @@ static size_t others(const struct survey *s, const struct hunt *h, const struct 
 /* Lines of the pool that flush the level above, and overflow no set themselves. */
 static int choose_flush(struct survey *s, struct hunt *h)
 {
-	size_t n = FLUSH * s->above, first;
+	size_t n = SURVEY_FLUSH * s->above, first;
 	int over = 1;
 
 	if (n > s->npages / 8)

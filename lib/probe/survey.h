@@ -10,6 +10,8 @@
 #include "hunt.h"
 #include "stride.h"
 
+/* Flush lines over ways of the level above: LRU needs one, others more. */
+#define SURVEY_FLUSH	3
 #define SURVEY_CLASSES	3
 /* Most classes that are counted one by one. */
 #define SURVEY_SORTED	160

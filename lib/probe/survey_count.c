@@ -18,8 +18,7 @@
 #include "survey.h"
 
 #define DRAWS		12
-/* Flush lines over ways of the level above, where there are so many. */
-#define FLUSH		3
+/* Flush lines over ways of the level above that do, if SURVEY_FLUSH are not to be had. */
 #define FLUSH_LEAST	2
 #define SIZE_DRAWS	3
 #define NEARLY_ALL	0.9
@@ -126,7 +125,7 @@ struct heap {
  */
 static void keep_flush(struct heap *heap, struct hunt *h, const struct class *c)
 {
-	const size_t most = h->nflush > FLUSH * h->above ? h->nflush : FLUSH * h->above;
+	const size_t most = h->nflush > SURVEY_FLUSH * h->above ? h->nflush : SURVEY_FLUSH * h->above;
 
 	for (size_t i = 0; i + 1 < c->n && heap->nflush < most; i++)
 		heap->flush[heap->nflush++] = c->page[i];

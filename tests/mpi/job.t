@@ -13,23 +13,13 @@ export SONDE_PROFILE=$dir/none
 mpich=$O/mpich/tests/mpi openmpi=$O/openmpi/tests/mpi
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
+# shellcheck source=tests/mpi/jobs.sh
+. tests/mpi/jobs.sh
 
 if [ ! -x "$mpich/comms" ]; then
 	echo "1..0 # SKIP no MPICH: install libmpich-dev and mpich"
 	exit 0
 fi
-
-job() { # RANKS PROGRAM...
-	ranks=$1
-	shift
-	timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$@"
-}
-
-ompi_job() {
-	ranks=$1
-	shift
-	timeout 300 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
-}
 
 # ---- communicators -----------------------------------------------------------
 check "communicators, threads, progress and errors on 2 ranks" job 2 "$mpich/comms" --exhaust

@@ -13,23 +13,13 @@ export SONDE_PROFILE=$dir/none
 profile=$dir/profile.json
 # shellcheck source=tests/tap.sh
 . tests/tap.sh
+# shellcheck source=tests/mpi/jobs.sh
+. tests/mpi/jobs.sh
 
 if [ ! -x "$O/sonde-tune-mpich" ]; then
 	echo "1..0 # SKIP no MPICH: install libmpich-dev and mpich"
 	exit 0
 fi
-
-job() { # RANKS PROGRAM...
-	ranks=$1
-	shift
-	timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$@"
-}
-
-ompi_job() {
-	ranks=$1
-	shift
-	timeout 300 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
-}
 
 tune() { job "$1" "$O/sonde" tune alltoall --budget 0.2 "${@:2}"; }
 

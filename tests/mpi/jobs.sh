@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Jobs of either MPI, with a deadline. Sourced by tests that know $O.
+
+job() { # RANKS PROGRAM...
+	ranks=$1
+	shift
+	timeout 300 "$O/sonde" run --no-coll mpiexec.mpich -n "$ranks" "$@"
+}
+
+ompi_job() {
+	ranks=$1
+	shift
+	timeout 300 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
+}
