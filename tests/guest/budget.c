@@ -10,7 +10,8 @@
  * that copies locally what the call copies, and with it what reading the clock
  * costs. A tick of the timer falls into some batches, the allocator now and then
  * goes for more; the least of the batches sees neither, as long as they are
- * shorter than a tick: so long calls come one by one.
+ * shorter than a tick: so long calls come one by one. What a mapping takes depends
+ * on how full the allocator's slabs are, so each batch meets them otherwise filled.
  *
  * budget --once makes each call once and measures nothing.
  */
@@ -32,6 +33,7 @@
 #define BATCH		16
 #define BATCHES		61
 #define WARM_UP		20
+#define SHIFTS		40
 #define MAX_PAGES	512
 #define UNKNOWN_COMMAND	_IO(SONDE_IOC_MAGIC, 0xff)
 
@@ -133,6 +135,24 @@ static int64_t now_ns(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
+/* One mapping more each time, of which no two become one; after SHIFTS all go. */
+static void shift_slabs(int i)
+{
+	static void *held[SHIFTS];
+	const int at = i % SHIFTS;
+	const int prot = at % 2 ? PROT_READ : PROT_NONE;
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	int k;
+
+	for (k = 0; at == 0 && k < SHIFTS && held[k]; k++) {
+		munmap(held[k], size);
+		held[k] = NULL;
+	}
+	held[at] = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (held[at] == MAP_FAILED)
+		die("no memory");
+}
+
 /* The least over BATCHES of what a batch of calls takes. */
 static int64_t measure(int (*call)(const struct target *),
 		       const struct target *t, int batch)
@@ -141,8 +161,10 @@ static int64_t measure(int (*call)(const struct target *),
 	int i, k, failed = 0;
 
 	for (i = -WARM_UP; i < BATCHES; i++) {
-		int64_t took, start = now_ns();
+		int64_t took, start;
 
+		shift_slabs(i + WARM_UP);
+		start = now_ns();
 		for (k = 0; k < batch; k++)
 			failed |= call(t);
 		took = now_ns() - start;
