@@ -6,8 +6,7 @@
 #include <errno.h>
 #include "region.h"
 
-/* The result if it is not to be tried, or 0. */
-static ssize_t check_copy(const struct sonde_region_copy *copy)
+ssize_t region_check_copy(const struct sonde_region_copy *copy)
 {
 	const struct sonde_region *region = copy->region;
 	unsigned int right = copy->flags & SONDE_COPY_WRITE ? SONDE_REGION_WRITE
@@ -28,7 +27,8 @@ size_t sonde_copyv(struct sonde_transfer *t, struct sonde_region_copy *copies, s
 
 	/* One more turn than there are elements, to do the last ones. */
 	for (size_t i = 0; i <= n; i++) {
-		const int is_end = i == n || (copies[i].result = check_copy(&copies[i])) ||
+		const int is_end = i == n ||
+				   (copies[i].result = region_check_copy(&copies[i])) ||
 				   copies[i].region->ops != ops;
 
 		if (!is_end)
@@ -49,7 +49,7 @@ size_t sonde_copyv(struct sonde_transfer *t, struct sonde_region_copy *copies, s
 
 static ssize_t copy_one(struct sonde_region *region, struct sonde_region_copy *copy)
 {
-	copy->result = check_copy(copy);
+	copy->result = region_check_copy(copy);
 	if (!copy->result)
 		region->ops->copy(region->transfer, copy, 1);
 	return copy->result;

@@ -4,6 +4,7 @@
 #define SONDE_LIB_REGION_H
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 #include <sonde/region.h>
@@ -92,6 +93,23 @@ struct region_memory {
 	LIST_ENTRY(region_memory) link;
 };
 
+/**
+ * struct sonde_copyv_batch - copies under way
+ * @status: as the module writes it, SONDE_STATUS_COMPLETE
+ * @fd: an eventfd that gets 1 after that
+ * @module: the elements as the module knows them; NULL: a thread makes the copies
+ * @link: in a thread's row, or among those of the transfer that are idle
+ */
+struct sonde_copyv_batch {
+	struct sonde_transfer *transfer;
+	struct sonde_region_copy *copies;
+	size_t n;
+	int cpu, fd;
+	struct sonde_copy *module;
+	alignas(64) _Atomic uint64_t status;
+	STAILQ_ENTRY(sonde_copyv_batch) link;
+};
+
 /* From so many bytes on that way, and of the shared memory or of all other. */
 struct region_choice {
 	uint64_t from;
@@ -107,7 +125,9 @@ struct region_choice {
  * @dev: the module, or NULL
  * @words: the module's state words for @dev
  * @slots: a bit for each of the module's slots that is taken
- * @lock: protects @slots and the two lists
+ * @lock: protects @slots and the lists
+ * @idle: batches that may be had again, with their eventfd
+ * @workers: threads that make copies in the background
  * @choices: by size, ascending; [1] of memory that is shared
  * @why: why not the module; empty if there is none
  */
@@ -120,6 +140,8 @@ struct sonde_transfer {
 	pthread_mutex_t lock;
 	LIST_HEAD(, region_memory) memory;
 	LIST_HEAD(, sonde_region) exported;
+	STAILQ_HEAD(, sonde_copyv_batch) idle;
+	LIST_HEAD(, copyv_worker) workers;
 	struct region_choice choices[2][REGION_CHOICES];
 	size_t nchoices[2];
 	char why[REGION_WHY];
@@ -136,6 +158,23 @@ int region_cma_probe(void);
 /* By size; SONDE_TRANSFER_AUTO if none says anything of it. */
 enum sonde_transfer_way region_choose(const struct region_choice *choices, size_t n,
 				      uint64_t bytes);
+
+/* The result of an element that is not to be tried, or 0. */
+ssize_t region_check_copy(const struct sonde_region_copy *copy);
+
+/*
+ * All elements are checked, and of the module: begin. 0, -EOPNOTSUPP (the module has
+ * no workers), or what SONDE_IOC_COPYV says; finish fills in results.
+ */
+int region_module_start(struct sonde_copyv_batch *batch);
+void region_module_finish(struct sonde_copyv_batch *batch);
+
+/* Hand it to the transfer's thread for its CPU: 0, -ENOMEM, -EAGAIN (no thread). */
+int copyv_worker_start(struct sonde_copyv_batch *batch);
+void copyv_worker_close_all(struct sonde_transfer *t);
+
+/* Frees idle batches; none is under way. */
+void copyv_async_close(struct sonde_transfer *t);
 
 /* The range is of memory that has a descriptor: tells it. */
 void region_find_memory(struct sonde_transfer *t, struct region_range *range);

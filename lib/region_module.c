@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <sonde/device.h>
 
 #include "device.h"
 #include "region_slots.h"
@@ -159,6 +160,53 @@ static void module_copy(struct sonde_transfer *t, struct sonde_region_copy *copi
 		copy_batch(t, &copies[i], n - i < most ? n - i : most, batch);
 	if (batch != few)
 		free(batch);
+}
+
+int region_module_start(struct sonde_copyv_batch *batch)
+{
+	struct sonde_transfer *t = batch->transfer;
+	struct sonde_copyv args = {
+		.size = sizeof(args), .flags = SONDE_COPYV_ASYNC, .ncopies = (uint32_t)batch->n,
+		.status = (uintptr_t)&batch->status, .eventfd = batch->fd,
+		.cpu = (uint32_t)batch->cpu,
+	};
+	int err;
+
+	if (!(sonde_device_features(t->dev) & SONDE_FEAT_ASYNC))
+		return -EOPNOTSUPP;
+	batch->module = malloc(batch->n * sizeof(*batch->module));
+	if (!batch->module)
+		return -ENOMEM;
+	for (size_t i = 0; i < batch->n; i++)
+		fill(&batch->module[i], &batch->copies[i]);
+	args.copies = (uintptr_t)batch->module;
+	err = device_command(t->dev, SONDE_IOC_COPYV, &args);
+	if (err) {
+		free(batch->module);
+		batch->module = NULL;
+	}
+	return err;
+}
+
+/* A worker can pin less than its caller may copy, and does not look twice. */
+static int is_to_be_tried_here(int64_t result)
+{
+	return result == -EAGAIN || result == -ENOMEM || result == -ENOBUFS || result == -EDQUOT;
+}
+
+void region_module_finish(struct sonde_copyv_batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		struct sonde_region_copy *copy = &batch->copies[i];
+
+		copy->result = batch->module[i].result;
+		if (is_to_be_tried_here(copy->result))
+			module_copy(batch->transfer, copy, 1);
+		else if (copy->result < 0)
+			note(copy->region, (int)copy->result);
+	}
+	free(batch->module);
+	batch->module = NULL;
 }
 
 static int module_state(struct sonde_region *region)

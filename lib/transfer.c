@@ -96,6 +96,8 @@ int sonde_transfer_open(struct sonde_transfer **out, enum sonde_transfer_way way
 	t->asked = way;
 	LIST_INIT(&t->memory);
 	LIST_INIT(&t->exported);
+	STAILQ_INIT(&t->idle);
+	LIST_INIT(&t->workers);
 	err = open_ways(t);
 	if (err) {
 		close_module(t);
@@ -115,6 +117,8 @@ void sonde_transfer_close(struct sonde_transfer *t)
 		return;
 	while (!LIST_EMPTY(&t->memory))
 		sonde_transfer_free(t, LIST_FIRST(&t->memory)->addr);
+	copyv_worker_close_all(t);
+	copyv_async_close(t);
 	close_module(t);
 	pthread_mutex_destroy(&t->lock);
 	free(t);

@@ -409,6 +409,19 @@ static void peer_check(struct peer *peer, const struct sonde_region_copy *copy)
 			       k->len);
 }
 
+/* At once, or begun here and ended while nothing else is done. */
+static size_t peer_copyv(struct peer *peer, struct sonde_region_copy *copies, size_t n)
+{
+	struct sonde_copyv_batch *batch;
+	int err;
+
+	if (sonde_rng_below(&peer->rng, 4))
+		return sonde_copyv(peer->t, copies, n);
+	err = sonde_copyv_start(peer->t, copies, n, -1, &batch);
+	transfers_need(peer->run, !err, "cannot start a batch: %s", strerror(-err));
+	return sonde_copyv_wait(batch);
+}
+
 static uint64_t peer_batch(struct peer *peer)
 {
 	size_t n = 1 + (size_t)sonde_rng_below(&peer->rng, MOST_BATCH), at = 0, whole, ok = 0;
@@ -423,7 +436,7 @@ static uint64_t peer_batch(struct peer *peer)
 	}
 	if (flags)
 		transfers_fill(peer->scratch, at, sonde_rng_next(&peer->rng));
-	whole = sonde_copyv(peer->t, copies, n);
+	whole = peer_copyv(peer, copies, n);
 	for (size_t i = 0; i < n; i++) {
 		peer_check(peer, &copies[i]);
 		ok += copies[i].result == (ssize_t)copies[i].len;

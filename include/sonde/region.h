@@ -32,6 +32,7 @@
 extern "C" {
 #endif
 
+struct sonde_copyv_batch;
 struct sonde_profile;
 struct sonde_region;
 struct sonde_region_cache;
@@ -301,6 +302,51 @@ ssize_t sonde_region_write(struct sonde_region *region, uint64_t offset, const v
  * Since: 0.1
  */
 size_t sonde_copyv(struct sonde_transfer *transfer, struct sonde_region_copy *copies, size_t n);
+
+/**
+ * sonde_copyv_start() - begin many copies, and do not wait
+ * @transfer: the transfer that the regions are of
+ * @copies: @n elements, as of sonde_copyv(); they, their regions and the memory
+ *	that they name are the batch's until sonde_copyv_wait()
+ * @n: at least 1
+ * @cpu: where the copies are made, one on which the caller may run; -1: another
+ *	one than the caller's, if it may run on more
+ * @batch: where it goes; untouched on failure
+ *
+ * The module's kernel workers make them. By the other ways, in a batch of several
+ * ways, and where the module cannot take it now (RLIMIT_MEMLOCK, too many under way)
+ * a thread of this library does.
+ *
+ * Return: 0, -EINVAL (no element, no such CPU), -EPERM (the CPU), -EAGAIN (no thread can
+ * be started), -ENOMEM, -EMFILE, -ENFILE.
+ *
+ * Since: 0.1
+ */
+int sonde_copyv_start(struct sonde_transfer *transfer, struct sonde_region_copy *copies, size_t n,
+		      int cpu, struct sonde_copyv_batch **batch);
+
+/** sonde_copyv_test() - with one load, whether all are made: 1, 0. Since: 0.1 */
+int sonde_copyv_test(const struct sonde_copyv_batch *batch);
+
+/**
+ * sonde_copyv_fd() - to be polled: readable when all are made
+ * @batch: under way
+ *
+ * Return: a descriptor owned by @batch, not to be read from.
+ *
+ * Since: 0.1
+ */
+int sonde_copyv_fd(const struct sonde_copyv_batch *batch);
+
+/**
+ * sonde_copyv_wait() - wait for the end, and free the batch
+ * @batch: each must be waited for before its transfer is closed
+ *
+ * Return: how many elements were copied whole; each has its result.
+ *
+ * Since: 0.1
+ */
+size_t sonde_copyv_wait(struct sonde_copyv_batch *batch);
 
 /**
  * sonde_region_map() - map a region

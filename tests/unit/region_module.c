@@ -4,6 +4,7 @@
  * played here; tests/guest/transfers.c has the real one.
  */
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sonde/region.h>
 
@@ -20,7 +21,9 @@ static unsigned int copyv_calls;
 static uint32_t copyv_n[8];
 static uint32_t copyv_flags, copyv_most;
 static int32_t copyv_region;
-static int64_t copyv_result;
+static int64_t copyv_result, async_result;
+static unsigned int async_calls;
+static int async_errno;
 static uint32_t check_error;
 static int slots_errno;
 static int32_t slots[SONDE_SLOTS];
@@ -72,12 +75,22 @@ static int fake_slots(struct sonde_slots *args)
 	return 0;
 }
 
+/* All is done before it returns: a worker may be that quick. */
+static void fake_completion(struct sonde_copyv *args)
+{
+	*(uint64_t *)(uintptr_t)args->status = SONDE_STATUS_COMPLETE | args->done;
+	ck_assert_int_eq(eventfd_write(args->eventfd, 1), 0);
+	args->done = 0;
+	async_calls++;
+}
+
 static int fake_copyv(struct sonde_copyv *args)
 {
 	struct sonde_copy *copies = (struct sonde_copy *)(uintptr_t)args->copies;
 
 	ck_assert_uint_eq(args->size, sizeof(*args));
-	ck_assert_uint_eq(args->flags, 0);
+	if (args->flags && async_errno)
+		return refuse_call(async_errno);
 	ck_assert_uint_le(args->ncopies, SONDE_COPYV_COPIES);
 	ck_assert_uint_lt(copyv_calls, 8);
 	copyv_n[copyv_calls++] = args->ncopies;
@@ -86,9 +99,14 @@ static int fake_copyv(struct sonde_copyv *args)
 	for (args->done = 0; args->done < args->ncopies; args->done++) {
 		if (args->done == copyv_most)
 			return refuse_call(EINTR);
-		copies[args->done].result = copyv_result ? copyv_result :
+		copies[args->done].result = args->flags && async_result ? async_result :
+					    copyv_result ? copyv_result :
 					    (int64_t)copies[args->done].len;
 	}
+	if (args->flags == SONDE_COPYV_ASYNC)
+		fake_completion(args);
+	else
+		ck_assert_uint_eq(args->flags, 0);
 	return 0;
 }
 
@@ -121,10 +139,12 @@ static struct sonde_transfer *open_fake(enum sonde_transfer_way way)
 	snprintf(node, sizeof(node), "%s/sonde", dev_dir);
 	ck_assert_int_eq(symlink("/dev/zero", node), 0);
 	device_ioctl = play;
-	fake_info.features = SONDE_FEAT_REGION | SONDE_FEAT_COPYV;
+	fake_info.features = SONDE_FEAT_REGION | SONDE_FEAT_COPYV | SONDE_FEAT_ASYNC;
 	export_again = export_errno = slots_errno = 0;
 	generation = copyv_calls = revoked = 0;
-	copyv_result = check_error = 0;
+	copyv_result = async_result = check_error = 0;
+	async_calls = 0;
+	async_errno = 0;
 	copyv_most = UINT32_MAX;
 	memset(slots, 0xff, sizeof(slots));
 	ck_assert_int_eq(sonde_transfer_open(&t, way), 0);
@@ -304,6 +324,47 @@ START_TEST(what_a_batch_did_not_reach_has_its_error)
 }
 END_TEST
 
+/* Two copies, begun and waited for. Return: how many were whole. */
+static size_t copy_later(struct sonde_transfer *t, struct sonde_region_copy *copies)
+{
+	struct sonde_copyv_batch *batch = NULL;
+
+	ck_assert_int_eq(sonde_copyv_start(t, copies, 2, -1, &batch), 0);
+	return sonde_copyv_wait(batch);
+}
+
+START_TEST(a_batch_that_is_begun_is_a_kernel_workers)
+{
+	struct sonde_transfer *t = open_fake(SONDE_TRANSFER_MODULE);
+	struct sonde_region *region = import(t);
+	char buf[2];
+	struct sonde_region_copy copies[2] = {
+		{ .region = region, .addr = &buf[0], .len = 1 },
+		{ .region = region, .addr = &buf[1], .len = 1 },
+	};
+
+	ck_assert_uint_eq(copy_later(t, copies), 2);
+	ck_assert_uint_eq(async_calls, 1);
+	ck_assert_uint_eq(copyv_calls, 1);
+	/* What a worker may not pin, or does not look at twice, is copied here. */
+	async_result = -EAGAIN;
+	ck_assert_uint_eq(copy_later(t, copies), 2);
+	ck_assert_uint_eq(async_calls, 2);
+	ck_assert_uint_eq(copyv_calls, 4);
+	/* A call that is refused is a thread's. */
+	async_errno = ENOBUFS;
+	ck_assert_uint_eq(copy_later(t, copies), 2);
+	ck_assert_uint_eq(async_calls, 2);
+	ck_assert_uint_eq(copyv_calls, 5);
+	async_errno = 0;
+	async_result = -ESTALE;
+	ck_assert_uint_eq(copy_later(t, copies), 0);
+	ck_assert(!sonde_region_is_valid(region));
+	sonde_region_close(region);
+	sonde_transfer_close(t);
+}
+END_TEST
+
 START_TEST(a_copy_that_finds_it_stale_is_remembered)
 {
 	struct sonde_transfer *t = open_fake(SONDE_TRANSFER_MODULE);
@@ -377,6 +438,7 @@ int main(void)
 	tcase_add_test(tc, what_is_imported_has_a_slot_while_there_are_some);
 	tcase_add_test(tc, a_batch_is_one_call);
 	tcase_add_test(tc, what_a_batch_did_not_reach_has_its_error);
+	tcase_add_test(tc, a_batch_that_is_begun_is_a_kernel_workers);
 	tcase_add_test(tc, a_copy_that_finds_it_stale_is_remembered);
 	tcase_add_test(tc, what_is_imported_has_its_rights_and_bounds);
 	tcase_add_test(tc, a_module_without_regions_is_none);
