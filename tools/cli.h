@@ -38,7 +38,8 @@ struct cli_option {
  * @options: its table
  * @run: takes argv from the command's name on; returns the exit status
  * @subcommands: ends with NULL; NULL if it has none. Their names are two words
- * @operand: what it takes beside options, exactly one; NULL if nothing
+ * @operand: what it takes beside options, exactly one; NULL if nothing, or if
+ *           there is a set_operand() none or one
  * @set_operand: as cli_option.set
  * @set_program: in place of an operand: takes a program and its arguments, up to
  *               a NULL; options end where it begins

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
+#include "compare.h"
 #include "text.h"
 #include "describe.h"
 #include "output.h"
@@ -18,6 +19,7 @@ struct report_options {
 	struct measure_options measure;
 	const char *dir;
 	int save;
+	const char *compared[2];
 };
 
 static int set_dir(void *opts, const char *arg)
@@ -41,9 +43,26 @@ static int set_save(void *opts, const char *arg)
 	return CLI_DONE;
 }
 
+static int set_compare(void *opts, const char *arg)
+{
+	struct report_options *o = opts;
+
+	o->compared[0] = arg;
+	return CLI_DONE;
+}
+
+static int set_second(void *opts, const char *arg)
+{
+	struct report_options *o = opts;
+
+	o->compared[1] = arg;
+	return CLI_DONE;
+}
+
 static const struct cli_option options[] = {
 	{ "output", 'o', "DIR", "the folder for both files; else " DEFAULT_DIR, set_dir },
 	{ "save", 0, NULL, "also make it the profile that programs find by default", set_save },
+	{ "compare", 0, "A B", "measure nothing: what differs between two profiles", set_compare },
 	MEASURE_OPTIONS,
 	CLI_COMMON_OPTIONS
 };
@@ -240,6 +259,18 @@ static int measure_and_write(struct machine *m, struct output *out,
 	return status == CLI_DONE ? show(m, o) : status;
 }
 
+static int compare(const struct report_options *o)
+{
+	if (o->compared[0] && o->compared[1])
+		return compare_profiles(o->compared, o->measure.common.json);
+	if (o->compared[0])
+		cli_error("--compare needs two profiles: --compare A.json B.json");
+	else
+		cli_error("does not take '%s' without --compare; `sonde report --help` lists the "
+			  "options", o->compared[1]);
+	return CLI_USAGE;
+}
+
 static int run(int argc, char **argv)
 {
 	struct report_options o = { .measure = MEASURE_DEFAULTS, .dir = DEFAULT_DIR };
@@ -249,6 +280,8 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (o.compared[0] || o.compared[1])
+		return compare(&o);
 	cli_stop_catch();
 	status = measure_and_write(&m, &out, &o);
 	output_close(&out);
@@ -263,4 +296,5 @@ const struct cli_command cmd_report = {
 	.summary = "measure everything: a table, a profile for programs, a page to share",
 	.options = options,
 	.run = run,
+	.set_operand = set_second,
 };

@@ -144,7 +144,7 @@ static int refuse_option(const struct cli_command *command, const char *word)
 
 static int take_operand(const struct cli_command *command, int n, char **words, void *options)
 {
-	int taken = command->operand && n;
+	int taken = command->set_operand && n;
 
 	if (n && command->set_program)
 		return command->set_program(options, words);

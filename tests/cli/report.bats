@@ -395,3 +395,55 @@ interrupt() {
 	grep -q 'one CPU shares nothing' out/report.html
 	[ "$(json out/profile.json 'exists $d->{sharing} ? 1 : 0')" = 0 ]
 }
+
+@test "a profile compared with itself differs in nothing" {
+	run -0 "$SONDE" report --compare "$MADE/profile.json" "$MADE/profile.json"
+	has "$output" "0 values differ, "
+	[[ $output != *"known"* ]]
+	run -0 "$SONDE" report --compare "$MADE/profile.json" "$MADE/profile.json" --json
+	printf '%s' "$output" | perl -MJSON::PP -0ne '
+		my $d = decode_json($_);
+		die "nothing compared" if @{$d->{fields}} < 50;
+		die "$_->{field}: $_->{verdict}" for grep { $_->{verdict} ne "same" } @{$d->{fields}}'
+}
+
+# edited PERL: a copy of the profile, $p being the whole
+edited() {
+	perl -MJSON::PP -0ne 'my $p = decode_json($_); '"$1"'; print JSON::PP->new->canonical->encode($p)' \
+		"$MADE/profile.json" >edited.json
+}
+
+@test "what differs by more than its interval is told from what does not" {
+	edited '
+		my $l = $p->{caches}[0];
+		$l->{latency_cycles} *= 3; $_ *= 3 for @{$l->{latency_cycles_ci}}, $l->{latency_ns};
+		my $t = $p->{transfers}{points}[0];
+		$t->{ns} = ($t->{ns} + $t->{ns_high}) / 2 + 1e-3; $t->{ns_high} += 1;
+		$p->{machine}{kernel} = "another"; pop @{$p->{transfers}{points}}'
+	run -0 "$SONDE" report --compare "$MADE/profile.json" edited.json
+	[[ $output =~ "caches L1 latency"[^$'\n']*"x 3" ]]
+	has "$output" "another"
+	[[ $output =~ "transfers"[^$'\n']*"there"[^$'\n']*"known once" ]]
+	has "$output" "3 values differ, "
+	has "$output" " 1 differ less than their 95 % intervals"
+}
+
+@test "a section that is new is compared like the others" {
+	edited '$p->{news} = [ { node => 1, copy_bytes_per_s => 5e9, copy_bytes_per_s_low => 4.9e9,
+				 copy_bytes_per_s_high => 5.1e9 } ]'
+	cp edited.json first.json
+	edited '$p->{news} = [ { node => 1, copy_bytes_per_s => 9e9, copy_bytes_per_s_low => 8.9e9,
+				 copy_bytes_per_s_high => 9.1e9 } ]'
+	run -0 "$SONDE" report --compare first.json edited.json
+	[[ $output =~ "news node 1 copy"[^$'\n']*"+80.0 %" ]]
+	has "$output" "1 values differ, "
+}
+
+@test "--compare wants two profiles" {
+	refused 2 "--compare A.json B.json" "$SONDE" report --compare "$MADE/profile.json"
+	refused 2 "without --compare" "$SONDE" report "$MADE/profile.json"
+	refused 1 "nowhere.json: No such file" "$SONDE" report --compare "$MADE/profile.json" nowhere.json
+	echo '{"schema": "sonde-profile-1"' >torn.json
+	refused 1 "torn.json" "$SONDE" report --compare "$MADE/profile.json" torn.json
+	[ ! -e sonde-report ]
+}

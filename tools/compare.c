@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * compare - what differs between two profiles, and whether that means anything
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sonde/log.h>
+#include <sonde/profile.h>
+#include "cli.h"
+#include "compare.h"
+#include "compare-fields.h"
+#include "text.h"
+
+#define REASON_LEN 512
+
+static const char *const verdicts[] = {
+	[FIELD_SAME] = "same", [FIELD_WITHIN] = "within the intervals", [FIELD_DIFFERS] = "differs",
+	[FIELD_UNSURE] = "no interval", [FIELD_ONE] = "known once",
+};
+
+static void keep_reason(void *ctx, const char *line)
+{
+	snprintf(ctx, REASON_LEN, "%s", line);
+}
+
+/* The library has checked what it holds; NULL after it was said what is wrong. */
+static json_t *load(const char *path)
+{
+	char reason[REASON_LEN] = "", *text = NULL;
+	struct sonde_profile *profile = NULL;
+	json_t *root = NULL;
+	size_t len = 0;
+	FILE *memory;
+	int err;
+
+	sonde_set_log(keep_reason, reason);
+	err = sonde_profile_load(&profile, path);
+	sonde_set_log(NULL, NULL);
+	if (err) {
+		if ((err == -EINVAL || err == -EPROTO) && *reason)
+			cli_error("%s", reason);
+		else
+			cli_error("cannot read %s: %s; `sonde report` writes profiles", path,
+				  strerror(-err));
+		return NULL;
+	}
+	memory = open_memstream(&text, &len);
+	if (memory) {
+		sonde_profile_dump(profile, memory);
+		if (!fclose(memory))
+			root = json_loadb(text, len, 0, NULL);
+	}
+	if (!root)
+		cli_error("not enough memory to compare");
+	free(text);
+	sonde_profile_free(profile);
+	return root;
+}
+
+static void describe(const struct field *f, int side, char text[TEXT_LEN])
+{
+	const json_t *value = f->value[side];
+	double x = json_number_value(value);
+
+	if (!value)
+		snprintf(text, TEXT_LEN, "-");
+	else if (json_is_string(value))
+		snprintf(text, TEXT_LEN, "%.40s", json_string_value(value));
+	else if (json_is_boolean(value))
+		snprintf(text, TEXT_LEN, "%s", json_is_true(value) ? "yes" : "no");
+	else if (!json_is_number(value))
+		snprintf(text, TEXT_LEN, "there");
+	else if (is_unit(f->name, "ns"))
+		text_ns(text, x);
+	else if (is_unit(f->name, "cycles"))
+		text_cycles(text, x);
+	else if (is_unit(f->name, "hz"))
+		text_hz(text, x);
+	else if (is_unit(f->name, "bytes") || is_unit(f->name, "size") || is_unit(f->name, "line"))
+		text_size(text, (uint64_t)x);
+	else
+		snprintf(text, TEXT_LEN, "%.4g", x);
+}
+
+static double get_ratio(const struct field *f)
+{
+	double a = json_number_value(f->value[0]), b = json_number_value(f->value[1]);
+
+	return json_is_number(f->value[0]) && json_is_number(f->value[1]) && a > 0 ? b / a : NAN;
+}
+
+static void describe_change(const struct field *f, char text[TEXT_LEN])
+{
+	double ratio = get_ratio(f);
+
+	if (isnan(ratio))
+		*text = '\0';
+	else if (ratio >= 2 || (ratio > 0 && ratio <= 0.5))
+		snprintf(text, TEXT_LEN, "x %.3g", ratio);
+	else
+		snprintf(text, TEXT_LEN, "%+.1f %%", 100 * (ratio - 1));
+}
+
+/* Names as people read them: without the unit, which stands with the values. */
+static void describe_name(const struct field *f, char text[160])
+{
+	size_t len;
+
+	snprintf(text, 160, "%s%s%s", f->section, !strcmp(f->section, f->what) ? "" : " ",
+		 !strcmp(f->section, f->what) ? "" : f->what);
+	for (len = 0; text[len]; len++)
+		if (text[len] == '_')
+			text[len] = ' ';
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const units[] = { " ns", " cycles", " bytes" };
+		size_t n = strlen(units[i]);
+
+		if (len > n && !strcmp(text + len - n, units[i]))
+			text[len - n] = '\0';
+	}
+}
+
+static void print_field(const struct field *f)
+{
+	char name[160], a[TEXT_LEN], b[TEXT_LEN], change[TEXT_LEN];
+
+	describe_name(f, name);
+	describe(f, 0, a);
+	describe(f, 1, b);
+	describe_change(f, change);
+	printf("%-34s  %20s  %20s  %9s%s%s\n", name, a, b, change,
+	       f->verdict == FIELD_DIFFERS ? "" : "  ",
+	       f->verdict == FIELD_DIFFERS ? "" : verdicts[f->verdict]);
+}
+
+/* The curve's points are many: how many of them differ, and the one that does most. */
+static void print_curve(const struct fields *fields)
+{
+	const struct field *most = NULL;
+	size_t points = 0, differ = 0;
+	char name[160];
+
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct field *f = &fields->v[i];
+
+		if (strcmp(f->section, "curve") != 0 || strcmp(f->name, "latency_ns") != 0 ||
+		    f->verdict == FIELD_ONE)
+			continue;
+		points++;
+		if (f->verdict != FIELD_DIFFERS)
+			continue;
+		differ++;
+		if (!most || fabs(log(get_ratio(f))) > fabs(log(get_ratio(most))))
+			most = f;
+	}
+	if (!points)
+		return;
+	printf("\nLatency curve: %zu of %zu working sets differ", differ, points);
+	if (most) {
+		describe_name(most, name);
+		printf(", most:\n");
+		print_field(most);
+	} else {
+		putchar('\n');
+	}
+}
+
+static void print_text(const struct fields *fields, const char *const paths[2])
+{
+	size_t counts[FIELD_ONE + 1] = { 0 };
+
+	printf("A: %s\nB: %s\n\n%-34s  %20s  %20s  %9s\n", paths[0], paths[1], "", "A", "B", "change");
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct field *f = &fields->v[i];
+
+		if (!strcmp(f->section, "curve"))
+			continue;
+		counts[f->verdict]++;
+		if (f->verdict != FIELD_SAME && f->verdict != FIELD_WITHIN)
+			print_field(f);
+	}
+	print_curve(fields);
+	printf("\n%zu values differ, %zu are the same, %zu differ less than their 95 %% intervals "
+	       "allow to tell", counts[FIELD_DIFFERS], counts[FIELD_SAME], counts[FIELD_WITHIN]);
+	if (counts[FIELD_UNSURE])
+		printf(", %zu have no interval", counts[FIELD_UNSURE]);
+	if (counts[FIELD_ONE])
+		printf(", %zu are known of one only", counts[FIELD_ONE]);
+	printf(".\n");
+}
+
+static json_t *get_value(const struct field *f, int side)
+{
+	return f->value[side] ? json_incref((json_t *)(uintptr_t)f->value[side]) : json_null();
+}
+
+static int print_json(const struct fields *fields, const char *const paths[2])
+{
+	json_t *list = json_array();
+	json_t *root = json_pack("{s:s, s:s, s:o}", "a", paths[0], "b", paths[1], "fields", list);
+	int err = root ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < fields->n && !err; i++) {
+		const struct field *f = &fields->v[i];
+		double ratio = get_ratio(f);
+		json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}", "section", f->section,
+					"field", f->what, "a", get_value(f, 0), "b", get_value(f, 1),
+					"ratio", isnan(ratio) ? json_null() : json_real(ratio),
+					"verdict", verdicts[f->verdict]);
+
+		err = json_array_append_new(list, row) ? -ENOMEM : 0;
+	}
+	if (!err) {
+		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		putchar('\n');
+	}
+	json_decref(root);
+	return err;
+}
+
+int compare_profiles(const char *const paths[2], int json)
+{
+	json_t *a = load(paths[0]), *b = a ? load(paths[1]) : NULL;
+	struct fields fields = { .v = NULL };
+	int err;
+
+	if (!b) {
+		json_decref(a);
+		return CLI_FAILED;
+	}
+	err = fields_collect(&fields, a, b);
+	if (!err && json)
+		err = print_json(&fields, paths);
+	else if (!err)
+		print_text(&fields, paths);
+	free(fields.v);
+	json_decref(a);
+	json_decref(b);
+	if (err)
+		cli_error("not enough memory to compare");
+	return err ? CLI_FAILED : CLI_DONE;
+}
