@@ -24,7 +24,8 @@ $(O)/libsonde.so: $(O)/$(LIB_SO)
 install-lib: $(O)/libsonde.a $(O)/libsonde.so
 	$(Q)$(INSTALL) -d $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir)/sonde \
 		$(DESTDIR)$(includedir)/linux $(DESTDIR)$(mandir)/man3 $(DESTDIR)$(mandir)/man5 \
-		$(DESTDIR)$(mandir)/man7
+		$(DESTDIR)$(mandir)/man7 $(DESTDIR)$(prefix)/share/sonde
+	$(Q)$(INSTALL) -m 644 lib/sonde-profile-1.schema.json $(DESTDIR)$(prefix)/share/sonde/
 	$(Q)$(INSTALL) -m 644 $(O)/libsonde.a $(DESTDIR)$(libdir)/
 	$(Q)$(INSTALL) -m 755 $(O)/$(LIB_SO) $(DESTDIR)$(libdir)/
 	$(Q)ln -sf $(LIB_SO) $(DESTDIR)$(libdir)/libsonde.so

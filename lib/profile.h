@@ -28,6 +28,8 @@ void profile_get_geometry(const json_t *object, struct sonde_cache_level *level)
 /* enum sonde_cache_method, enum sonde_cache_holding; -1 if it is no such word. */
 int profile_find_method(const char *word);
 int profile_find_inclusion(const char *word);
+const char *profile_method_word(int i);		/* NULL after the last */
+const char *profile_inclusion_word(int i);
 
 /**
  * profile_check() - hold a document against the schema

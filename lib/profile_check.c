@@ -11,36 +11,7 @@
 #include <string.h>
 #include "log.h"
 #include "profile.h"
-
-enum kind {
-	STRING,
-	WHOLE,		/* an integer, not negative */
-	REAL,		/* a number, not negative */
-	SHARE,		/* a number, 0 to 1 */
-	FLAG,
-	TYPE,		/* "data" or "unified" */
-	METHOD,		/* enum sonde_cache_method as a word */
-	INCLUSION,	/* enum sonde_cache_holding as a word */
-	WAYS,		/* an integer, -1 or more */
-	PAIR,		/* two REALs, ascending; either may be null */
-	OBJECT,		/* with .fields */
-	LIST,		/* of objects with .fields */
-	STRINGS,	/* list of strings */
-	REALS,		/* list of REALs */
-	MAP,		/* an object whose every value is an object with .fields */
-};
-
-enum {
-	MUST = 1,	/* the field is there */
-	NIL = 2,	/* and may be null */
-};
-
-struct field {
-	const char *name;
-	enum kind kind;
-	int flags;
-	const struct field *fields;
-};
+#include "profile_fields.h"
 
 static const struct field machine_fields[] = {
 	{ "cpu_model", STRING, MUST, NULL },
@@ -197,7 +168,29 @@ static const struct field collectives_fields[] = {
 	{ NULL, 0, 0, NULL },
 };
 
-static const struct field root_fields[] = {
+static const struct field share_group_fields[] = {
+	{ "cpus", STRING, MUST, NULL },
+	{ "cpuset", STRING, MUST, NULL },
+	{ "verdict", STRING, MUST, NULL },
+	{ "confidence", SHARE, MUST, NULL },
+	{ "samples", WHOLE, MUST | NIL, NULL },
+	{ "discarded", SHARE, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field share_level_fields[] = {
+	{ "level", WHOLE, MUST, NULL },
+	{ "groups", LIST, MUST, share_group_fields },
+	{ "agrees", FLAG, NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field sharing_fields[] = {
+	{ "levels", LIST, MUST, share_level_fields },
+	{ NULL, 0, 0, NULL },
+};
+
+const struct field profile_fields[] = {
 	{ "created", STRING, MUST, NULL },
 	{ "sonde_version", STRING, MUST, NULL },
 	{ "machine", OBJECT, 0, machine_fields },
@@ -213,6 +206,7 @@ static const struct field root_fields[] = {
 	{ "memory", OBJECT, NIL, memory_fields },
 	{ "tlb", LIST, 0, tlb_fields },
 	{ "curve", LIST, 0, point_fields },
+	{ "sharing", OBJECT, NIL, sharing_fields },
 	{ "transfers", OBJECT, 0, transfers_fields },
 	{ "collectives", OBJECT, 0, collectives_fields },
 	{ "notes", STRINGS, 0, NULL },
@@ -434,5 +428,5 @@ int profile_check(json_t *root, const char *name)
 			  name, schema, SONDE_PROFILE_SCHEMA);
 		return -EPROTO;
 	}
-	return check_fields(root, root_fields, &place);
+	return check_fields(root, profile_fields, &place);
 }

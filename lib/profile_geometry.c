@@ -44,6 +44,17 @@ int profile_find_inclusion(const char *word)
 	return find_word(inclusions, NINCLUSIONS, word);
 }
 
+const char *profile_method_word(int i)
+{
+	return i < NMETHODS ? methods[i] : NULL;
+}
+
+/* The first one has no word. */
+const char *profile_inclusion_word(int i)
+{
+	return i + 1 < NINCLUSIONS ? inclusions[i + 1] : NULL;
+}
+
 /* Differences of two measurements: noise may make them less than nothing. */
 static json_t *new_difference(double x)
 {

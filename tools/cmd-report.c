@@ -20,6 +20,7 @@ struct report_options {
 	const char *dir;
 	int save;
 	const char *compared[2];
+	int schema;
 };
 
 static int set_dir(void *opts, const char *arg)
@@ -51,6 +52,15 @@ static int set_compare(void *opts, const char *arg)
 	return CLI_DONE;
 }
 
+static int set_schema(void *opts, const char *arg)
+{
+	struct report_options *o = opts;
+
+	(void)arg;
+	o->schema = 1;
+	return CLI_DONE;
+}
+
 static int set_second(void *opts, const char *arg)
 {
 	struct report_options *o = opts;
@@ -63,6 +73,7 @@ static const struct cli_option options[] = {
 	{ "output", 'o', "DIR", "the folder for both files; else " DEFAULT_DIR, set_dir },
 	{ "save", 0, NULL, "also make it the profile that programs find by default", set_save },
 	{ "compare", 0, "A B", "measure nothing: what differs between two profiles", set_compare },
+	{ "schema", 0, NULL, "measure nothing: print the JSON Schema of profiles", set_schema },
 	MEASURE_OPTIONS,
 	CLI_COMMON_OPTIONS
 };
@@ -282,6 +293,8 @@ static int run(int argc, char **argv)
 		return status;
 	if (o.compared[0] || o.compared[1])
 		return compare(&o);
+	if (o.schema)
+		return sonde_profile_schema(stdout) ? CLI_FAILED : CLI_DONE;
 	cli_stop_catch();
 	status = measure_and_write(&m, &out, &o);
 	output_close(&out);

@@ -57,6 +57,9 @@ int sonde_profile_save(const struct sonde_profile *profile, const char *path);
 /** sonde_profile_dump() - write as indented JSON to a stream. Return: 0, -EIO. Since: 0.1 */
 int sonde_profile_dump(const struct sonde_profile *profile, FILE *to);
 
+/** sonde_profile_schema() - write the JSON Schema of profiles. Return: 0, -ENOMEM, -EIO. Since: 0.1 */
+int sonde_profile_schema(FILE *to);
+
 /** sonde_profile_free() - free; @profile may be NULL. Since: 0.1 */
 void sonde_profile_free(struct sonde_profile *profile);
 
@@ -154,6 +157,39 @@ int sonde_profile_set_backend(struct sonde_profile *profile, const char *seam,
  */
 int sonde_profile_cache(const struct sonde_profile *profile, unsigned int level,
 			struct sonde_cache_level *cache);
+
+/**
+ * sonde_profile_sharing() - the CPUs that share a cache with one
+ * @profile: the profile
+ * @level: 1 is nearest to the core
+ * @cpu: the CPU
+ * @cpus: where they go, ascending, @cpu among them
+ * @n: room for that many; may be 0
+ *
+ * Return: how many they are, also if that is more than @n; -ENOENT (the profile does
+ * not say), -ENOMEM. Since: 0.1
+ */
+int sonde_profile_sharing(const struct sonde_profile *profile, unsigned int level,
+			  unsigned int cpu, unsigned int *cpus, size_t n);
+
+/**
+ * sonde_profile_tile() - the side of square tiles that stay in a level
+ * @profile: the profile
+ * @level: 1 is nearest to the core
+ * @tiles: that are used together, 3 in a product of matrices
+ * @element: bytes of an element
+ * @side: elements of a side, of whole lines where it is longer than one; untouched on
+ *	failure
+ *
+ * Of the level a CPU has its part, if others share it, and of that all ways but one,
+ * which is for what only passes through. Where the size is not known its lower
+ * bound stands for it.
+ *
+ * Return: 0, -EINVAL (no tile, no element), -ENOENT (the profile has no such level, or
+ * it does not hold so much). Since: 0.1
+ */
+int sonde_profile_tile(const struct sonde_profile *profile, unsigned int level,
+		       unsigned int tiles, size_t element, size_t *side);
 
 /**
  * sonde_profile_claims() - what was claimed of the caches of a profile's machine

@@ -439,6 +439,29 @@ edited() {
 	has "$output" "1 values differ, "
 }
 
+# by_schema FILE: whether any validator takes it
+by_schema() {
+	/usr/bin/python3 -m jsonschema -i "$1" "$SOURCE/lib/sonde-profile-1.schema.json"
+}
+
+@test "the schema in the tree is the program's, and a profile is valid by it" {
+	run -0 --separate-stderr "$SONDE" report --schema
+	[ "$output" = "$(<"$SOURCE/lib/sonde-profile-1.schema.json")" ]
+	by_schema "$MADE/profile.json"
+}
+
+@test "what the library refuses the schema refuses" {
+	for edit in 'delete $p->{created}' '$p->{schema} = "sonde-profile-2"' '$p->{cpu} = -1' \
+		'$p->{caches}[0]{size} = "48K"' '$p->{caches}[0]{confidence} = 1.5' \
+		'$p->{caches}[0]{method} = "guess"' '$p->{clock} = undef' '$p->{notes} = [1]' \
+		'delete $p->{sharing}{levels}[0]{groups}' '$p->{backends}{clock}{using} = undef' \
+		'$p->{transfers}{points}[0]{ns} = -1'; do
+		edited "$edit"
+		! by_schema edited.json || { echo "valid: $edit"; return 1; }
+		run -1 "$SONDE" report --compare edited.json "$MADE/profile.json"
+	done
+}
+
 @test "--compare wants two profiles" {
 	refused 2 "--compare A.json B.json" "$SONDE" report --compare "$MADE/profile.json"
 	refused 2 "without --compare" "$SONDE" report "$MADE/profile.json"

@@ -576,6 +576,66 @@ START_TEST(wherever_memory_ends_it_says_so_and_loses_none)
 }
 END_TEST
 
+#define GROUP(cpus, verdict) \
+	"{\"cpus\": \"" cpus "\", \"cpuset\": \"0x1\", \"verdict\": \"" verdict "\", " \
+	"\"confidence\": 0.9, \"samples\": 3, \"discarded\": 0}"
+
+static const char tuned[] =
+	HEAD "\"cpu\": 4, \"caches\": ["
+	"{\"level\": 1, \"type\": \"data\", \"size\": 49152, \"size_low\": 49152, "
+	"\"size_high\": 49152, \"ways\": 12, \"line\": 64, \"claimed\": null, \"latency_ns\": 1, "
+	"\"latency_cycles\": 4, \"latency_cycles_ci\": [4, 4], \"confidence\": 1}, "
+	"{\"level\": 2, \"type\": \"unified\", \"size\": null, \"size_low\": 1048576, "
+	"\"size_high\": 2097152, \"ways\": null, \"line\": null, \"claimed\": null, "
+	"\"latency_ns\": 1, \"latency_cycles\": 4, \"latency_cycles_ci\": [4, 4], "
+	"\"confidence\": 1}], "
+	"\"sharing\": {\"levels\": [{\"level\": 1, \"groups\": [" GROUP("4", "private") "]}, "
+	"{\"level\": 2, \"groups\": [" GROUP("0-1,4,12", "shared") ", " GROUP("5", "unknown") "]}]}}";
+
+START_TEST(tells_who_shares_a_level)
+{
+	struct sonde_profile *profile;
+	unsigned int cpus[4] = { 99, 99, 99, 99 };
+
+	write_file(tuned);
+	ck_assert_int_eq(sonde_profile_load(&profile, path), 0);
+	ck_assert_int_eq(sonde_profile_sharing(profile, 1, 4, cpus, 4), 1);
+	ck_assert_uint_eq(cpus[0], 4);
+	ck_assert_int_eq(sonde_profile_sharing(profile, 2, 4, cpus, 3), 4);
+	ck_assert(cpus[0] == 0 && cpus[1] == 1 && cpus[2] == 4 && cpus[3] == 99);
+	ck_assert_int_eq(sonde_profile_sharing(profile, 2, 12, NULL, 0), 4);
+	ck_assert_int_eq(sonde_profile_sharing(profile, 2, 5, cpus, 4), -ENOENT);
+	ck_assert_int_eq(sonde_profile_sharing(profile, 2, 7, cpus, 4), -ENOENT);
+	ck_assert_int_eq(sonde_profile_sharing(profile, 3, 4, cpus, 4), -ENOENT);
+	sonde_profile_free(profile);
+}
+END_TEST
+
+START_TEST(tiles_fit_in_a_cpus_part_of_a_level)
+{
+	struct sonde_profile *profile;
+	size_t side = 99;
+
+	write_file(tuned);
+	ck_assert_int_eq(sonde_profile_load(&profile, path), 0);
+	/* 11 of 12 ways are 45056 bytes: 43 x 43 doubles three times, and whole lines. */
+	ck_assert_int_eq(sonde_profile_tile(profile, 1, 3, 8, &side), 0);
+	ck_assert_uint_eq(side, 40);
+	/* A quarter of the lower bound, nothing known of ways and lines: 104 x 104. */
+	ck_assert_int_eq(sonde_profile_tile(profile, 2, 3, 8, &side), 0);
+	ck_assert_uint_eq(side, 104);
+	ck_assert_int_eq(sonde_profile_tile(profile, 1, 1, 45056, &side), 0);
+	ck_assert_uint_eq(side, 1);
+	side = 99;
+	ck_assert_int_eq(sonde_profile_tile(profile, 1, 1, 45057, &side), -ENOENT);
+	ck_assert_int_eq(sonde_profile_tile(profile, 3, 1, 8, &side), -ENOENT);
+	ck_assert_int_eq(sonde_profile_tile(profile, 1, 0, 8, &side), -EINVAL);
+	ck_assert_int_eq(sonde_profile_tile(profile, 1, 1, 0, &side), -EINVAL);
+	ck_assert_uint_eq(side, 99);
+	sonde_profile_free(profile);
+}
+END_TEST
+
 START_TEST(rules_for_collectives_are_handed_on_as_they_are)
 {
 	static const char rules[] = "{\"alltoall\":[{\"algorithm\":\"mpi\",\"bytes\":[0,8]}]}";
@@ -639,6 +699,8 @@ int main(void)
 	tcase_add_test(test, replaces_a_file_and_leaves_no_other);
 	tcase_add_test(test, the_default_is_where_the_environment_says);
 	tcase_add_test(test, a_full_stream_is_an_error);
+	tcase_add_test(test, tells_who_shares_a_level);
+	tcase_add_test(test, tiles_fit_in_a_cpus_part_of_a_level);
 	tcase_add_test(test, rules_for_collectives_are_handed_on_as_they_are);
 	tcase_add_test(test, rules_that_are_no_object_are_refused_and_change_nothing);
 	tcase_add_test(test, wherever_memory_ends_it_says_so_and_loses_none);
