@@ -126,7 +126,7 @@ static void lanes_overlap(void)
 	fill_places(places[1], LINES / 2, LINES / 2);
 	/* Who emulates the CPUs may take one away for longer than that. */
 	do {
-		check(tries++ < 20);
+		check(tries++ < 500);
 		check_int(meter->ops->together(meter, lanes, 2), 0);
 		check_windows(w[0], WINDOWS);
 		check_windows(w[1], WINDOWS);
