@@ -140,8 +140,11 @@ int sonde_profile_set_machine(struct sonde_profile *profile, const struct sonde_
 {
 	json_t *machine = json_object();
 	int nodes = sonde_topology_nodes(topo);
+	char identity[PROFILE_IDENTITY];
 
-	if (profile_set(machine, "cpu_model", profile_string(sonde_topology_cpu_model(topo))) ||
+	if (profile_identity(topo, identity) ||
+	    profile_set(machine, "identity", json_string(identity)) ||
+	    profile_set(machine, "cpu_model", profile_string(sonde_topology_cpu_model(topo))) ||
 	    profile_set(machine, "cpus", new_cpus(topo)) ||
 	    profile_set(machine, "numa_nodes", profile_count(nodes > 0 ? (uint64_t)nodes : 0)) ||
 	    profile_set(machine, "memory_bytes", profile_count(sonde_topology_memory(topo))) ||

@@ -31,6 +31,12 @@ int profile_find_inclusion(const char *word);
 const char *profile_method_word(int i);		/* NULL after the last */
 const char *profile_inclusion_word(int i);
 
+/* Room for a machine's identity. */
+#define PROFILE_IDENTITY 17
+
+/* The hash of sonde_profile_is_of(). 0, -ENOMEM. */
+int profile_identity(const struct sonde_topology *topo, char text[PROFILE_IDENTITY]);
+
 /**
  * profile_check() - hold a document against the schema
  * @root: what was read

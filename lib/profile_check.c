@@ -14,6 +14,7 @@
 #include "profile_fields.h"
 
 static const struct field machine_fields[] = {
+	{ "identity", STRING, 0, NULL },
 	{ "cpu_model", STRING, MUST, NULL },
 	{ "cpus", STRING, MUST, NULL },
 	{ "numa_nodes", WHOLE, MUST | NIL, NULL },

@@ -11,6 +11,7 @@
 #include "describe.h"
 #include "output.h"
 #include "page.h"
+#include "profile.h"
 #include "sharing.h"
 
 #define DEFAULT_DIR "sonde-report"
@@ -21,6 +22,7 @@ struct report_options {
 	int save;
 	const char *compared[2];
 	int schema;
+	const char *hwloc;
 };
 
 static int set_dir(void *opts, const char *arg)
@@ -61,6 +63,14 @@ static int set_schema(void *opts, const char *arg)
 	return CLI_DONE;
 }
 
+static int set_hwloc(void *opts, const char *arg)
+{
+	struct report_options *o = opts;
+
+	o->hwloc = arg;
+	return CLI_DONE;
+}
+
 static int set_second(void *opts, const char *arg)
 {
 	struct report_options *o = opts;
@@ -74,6 +84,8 @@ static const struct cli_option options[] = {
 	{ "save", 0, NULL, "also make it the profile that programs find by default", set_save },
 	{ "compare", 0, "A B", "measure nothing: what differs between two profiles", set_compare },
 	{ "schema", 0, NULL, "measure nothing: print the JSON Schema of profiles", set_schema },
+	{ "hwloc", 0, "FILE", "measure nothing: print hwloc's XML with this profile's values",
+	  set_hwloc },
 	MEASURE_OPTIONS,
 	CLI_COMMON_OPTIONS
 };
@@ -282,6 +294,24 @@ static int compare(const struct report_options *o)
 	return CLI_USAGE;
 }
 
+static int print_hwloc(const char *path)
+{
+	struct sonde_profile *profile = profile_open(path);
+	int err;
+
+	if (!profile)
+		return CLI_FAILED;
+	err = sonde_profile_hwloc(profile, stdout);
+	sonde_profile_free(profile);
+	if (err == -EXDEV)
+		cli_error("%s is of another machine; run `sonde report` here", path);
+	else if (err == -ENOENT)
+		cli_error("%s does not say of which machine it is; run `sonde report` anew", path);
+	else if (err)
+		cli_error("cannot print the topology: %s", strerror(-err));
+	return err ? CLI_FAILED : CLI_DONE;
+}
+
 static int run(int argc, char **argv)
 {
 	struct report_options o = { .measure = MEASURE_DEFAULTS, .dir = DEFAULT_DIR };
@@ -293,6 +323,8 @@ static int run(int argc, char **argv)
 		return status;
 	if (o.compared[0] || o.compared[1])
 		return compare(&o);
+	if (o.hwloc)
+		return print_hwloc(o.hwloc);
 	if (o.schema)
 		return sonde_profile_schema(stdout) ? CLI_FAILED : CLI_DONE;
 	cli_stop_catch();

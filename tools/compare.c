@@ -7,46 +7,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sonde/log.h>
 #include <sonde/profile.h>
 #include "cli.h"
 #include "compare.h"
 #include "compare-fields.h"
+#include "profile.h"
 #include "text.h"
-
-#define REASON_LEN 512
 
 static const char *const verdicts[] = {
 	[FIELD_SAME] = "same", [FIELD_WITHIN] = "within the intervals", [FIELD_DIFFERS] = "differs",
 	[FIELD_UNSURE] = "no interval", [FIELD_ONE] = "known once",
 };
 
-static void keep_reason(void *ctx, const char *line)
-{
-	snprintf(ctx, REASON_LEN, "%s", line);
-}
-
 /* The library has checked what it holds; NULL after it was said what is wrong. */
 static json_t *load(const char *path)
 {
-	char reason[REASON_LEN] = "", *text = NULL;
-	struct sonde_profile *profile = NULL;
+	struct sonde_profile *profile = profile_open(path);
 	json_t *root = NULL;
+	char *text = NULL;
 	size_t len = 0;
 	FILE *memory;
-	int err;
 
-	sonde_set_log(keep_reason, reason);
-	err = sonde_profile_load(&profile, path);
-	sonde_set_log(NULL, NULL);
-	if (err) {
-		if ((err == -EINVAL || err == -EPROTO) && *reason)
-			cli_error("%s", reason);
-		else
-			cli_error("cannot read %s: %s; `sonde report` writes profiles", path,
-				  strerror(-err));
+	if (!profile)
 		return NULL;
-	}
 	memory = open_memstream(&text, &len);
 	if (memory) {
 		sonde_profile_dump(profile, memory);

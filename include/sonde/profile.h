@@ -60,6 +60,33 @@ int sonde_profile_dump(const struct sonde_profile *profile, FILE *to);
 /** sonde_profile_schema() - write the JSON Schema of profiles. Return: 0, -ENOMEM, -EIO. Since: 0.1 */
 int sonde_profile_schema(FILE *to);
 
+/**
+ * sonde_profile_is_of() - whether a profile is of this machine
+ * @profile: the profile
+ * @topo: the machine
+ *
+ * By model, CPUs, NUMA nodes and claimed caches. Two machines that are alike in all are
+ * the same.
+ *
+ * Return: 1, 0, -ENOENT (the profile does not say), -ENOMEM. Since: 0.1
+ */
+int sonde_profile_is_of(const struct sonde_profile *profile, const struct sonde_topology *topo);
+
+/**
+ * sonde_profile_hwloc() - this machine's topology with what was measured, as hwloc's XML
+ * @profile: of this machine
+ * @to: where it goes
+ *
+ * The measured CPU's caches get the infos SondeSize, SondeWays, SondeLatencyNs and
+ * SondeConfidence; NUMA nodes the memory attributes Latency, Bandwidth (of copies),
+ * ReadBandwidth and WriteBandwidth; CPUs, if all pairs were measured, the distances
+ * SondeBandwidthInPairs (MiB/s of each while both copy).
+ *
+ * Return: 0, -EXDEV (the profile is of another machine), -ENOENT (it does not say of
+ * which), -ENOMEM, -EIO, or what hwloc said. Since: 0.1
+ */
+int sonde_profile_hwloc(const struct sonde_profile *profile, FILE *to);
+
 /** sonde_profile_free() - free; @profile may be NULL. Since: 0.1 */
 void sonde_profile_free(struct sonde_profile *profile);
 

@@ -462,6 +462,32 @@ by_schema() {
 	done
 }
 
+@test "hwloc's programs read the measured values" {
+	edited '$p->{memory} = { latency_ns => 123.4, latency_cycles => 400,
+				 latency_cycles_ci => [399, 401] };
+		my $c = $p->{cpu};
+		$p->{bandwidth} = { cpus => [$c], vectors => "AVX2", buffer_bytes => 1, pairs => [],
+			alone => [], classes => [], scaling => undef, elapsed_s => 1, notes => [],
+			loaded_latency => { pages => "base", points => [] },
+			references => [ { operation => "read", node => undef, pages => "base",
+				bytes_s => 5000 * 2**20, bytes_s_ci => [1, 2], rounds => 3,
+				discarded => 0 } ] }'
+	"$SONDE" report --hwloc edited.json >topology.xml
+	xmllint --noout --nonet --nodefdtd topology.xml
+	run -0 lstopo-no-graphics -i topology.xml --memattrs
+	[[ $output =~ "\`Latency'"[^$'\n']*$'\n'[^$'\n']*" = 123 " ]]
+	[[ $output =~ "\`ReadBandwidth'"[^$'\n']*$'\n'[^$'\n']*" = 5000 " ]]
+	grep -q '"SondeLatencyNs"' topology.xml
+}
+
+@test "a profile of another machine is not put into this one's topology" {
+	edited '$p->{machine}{identity} = "0123456789abcdef"'
+	refused 1 "another machine" "$SONDE" report --hwloc edited.json
+	edited 'delete $p->{machine}{identity}'
+	refused 1 "does not say" "$SONDE" report --hwloc edited.json
+	refused 1 "nowhere.json: No such file" "$SONDE" report --hwloc nowhere.json
+}
+
 @test "--compare wants two profiles" {
 	refused 2 "--compare A.json B.json" "$SONDE" report --compare "$MADE/profile.json"
 	refused 2 "without --compare" "$SONDE" report "$MADE/profile.json"

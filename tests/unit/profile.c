@@ -15,6 +15,7 @@
 #include <sonde/log.h>
 #include <sonde/profile.h>
 #include "../../lib/claims.h"
+#include "../../lib/topology.h"
 #include "tap.h"
 
 static char dir[64];
@@ -636,6 +637,48 @@ START_TEST(tiles_fit_in_a_cpus_part_of_a_level)
 }
 END_TEST
 
+/* A machine of two CPUs and a cache of both. */
+static struct sonde_topology *make_machine(const char *model, uint64_t size)
+{
+	const struct sonde_cache_claim cache = { .level = 1, .size = size, .ways = 8, .line = 64 };
+	struct sonde_topology *topo = topology_new();
+
+	ck_assert_ptr_nonnull(topo);
+	hwloc_bitmap_set_range(topo->known, 0, 1);
+	hwloc_bitmap_set_range(topo->cpus, 0, 1);
+	topo->page = 4096;
+	topo->nodes = 1;
+	ck_assert_int_eq(topology_set_model(topo, model), 0);
+	ck_assert_int_eq(topology_add_cache(topo, &cache, topo->known), 0);
+	return topo;
+}
+
+START_TEST(knows_which_machine_it_is_of)
+{
+	struct sonde_topology *here = make_machine("x", 32768), *job = make_machine("x", 32768),
+			      *model = make_machine("y", 32768), *cache = make_machine("x", 49152);
+	struct sonde_profile *profile;
+
+	ck_assert_int_eq(sonde_profile_new(&profile), 0);
+	ck_assert_int_eq(sonde_profile_is_of(profile, here), -ENOENT);
+	ck_assert_int_eq(sonde_profile_set_machine(profile, here), 0);
+	ck_assert_int_eq(sonde_profile_is_of(profile, here), 1);
+	/* What a job is allowed of it changes nothing. */
+	hwloc_bitmap_clr(job->cpus, 1);
+	job->memory = 1 << 20;
+	ck_assert_int_eq(sonde_profile_is_of(profile, job), 1);
+	ck_assert_int_eq(sonde_profile_is_of(profile, model), 0);
+	ck_assert_int_eq(sonde_profile_is_of(profile, cache), 0);
+	hwloc_bitmap_set(job->known, 2);
+	ck_assert_int_eq(sonde_profile_is_of(profile, job), 0);
+	sonde_profile_free(profile);
+	sonde_topology_close(here);
+	sonde_topology_close(job);
+	sonde_topology_close(model);
+	sonde_topology_close(cache);
+}
+END_TEST
+
 START_TEST(rules_for_collectives_are_handed_on_as_they_are)
 {
 	static const char rules[] = "{\"alltoall\":[{\"algorithm\":\"mpi\",\"bytes\":[0,8]}]}";
@@ -700,6 +743,7 @@ int main(void)
 	tcase_add_test(test, the_default_is_where_the_environment_says);
 	tcase_add_test(test, a_full_stream_is_an_error);
 	tcase_add_test(test, tells_who_shares_a_level);
+	tcase_add_test(test, knows_which_machine_it_is_of);
 	tcase_add_test(test, tiles_fit_in_a_cpus_part_of_a_level);
 	tcase_add_test(test, rules_for_collectives_are_handed_on_as_they_are);
 	tcase_add_test(test, rules_that_are_no_object_are_refused_and_change_nothing);
