@@ -3,10 +3,11 @@
  * alltoall - what MPI_Alltoall() costs by each composition, over MPI's own
  *
  *   alltoall [--names NAME,...] [--min BYTES] [--max BYTES] [--sizes BYTES,...]
- *            [--seconds S] [--repeats N] [--in-place] [--strided] [--v]
+ *            [--seconds S] [--repeats N] [--in-place] [--strided] [--v] [--alone]
  *
  * "mpi" is PMPI_Alltoall(), "auto" what libsonde-coll chooses, others are forced.
- * --v: MPI_Alltoallv() of blocks of any size from none to twice as many bytes.
+ * "mpi" is always there, and first; --alone: only if it is named, and ratios are to the
+ * first. --v: MPI_Alltoallv() of blocks of any size from none to twice as many bytes.
  * For each size all names take turns, @repeats times, in another order each time; a
  * turn is as many calls back to back as take S seconds. Inside the interval: the
  * calls; outside: a barrier before it. Its time is the slowest rank's. Printed, one
@@ -29,7 +30,7 @@
 struct bench {
 	const char *names[NAMES];
 	MPI_Comm comms[NAMES];
-	int nnames, repeats, is_in_place, is_strided, is_v;
+	int nnames, repeats, is_in_place, is_strided, is_v, is_alone;
 	size_t min, max, sizes[SIZES];
 	int nsizes;
 	double seconds;
@@ -194,9 +195,10 @@ static void open_comms(struct bench *b)
 
 static void add_names(struct bench *b, char *list)
 {
-	b->names[b->nnames++] = "mpi";
+	if (!b->is_alone)
+		b->names[b->nnames++] = "mpi";
 	for (char *name; (name = strsep(&list, ",")) && b->nnames < NAMES;)
-		if (strcmp(name, "mpi"))
+		if (b->is_alone || strcmp(name, "mpi"))
 			b->names[b->nnames++] = name;
 }
 
@@ -220,7 +222,8 @@ static int parse(struct bench *b, int argc, char **argv)
 		{ "max", required_argument, NULL, 'M' }, { "seconds", required_argument, NULL, 's' },
 		{ "repeats", required_argument, NULL, 'r' }, { "in-place", no_argument, NULL, 'i' },
 		{ "strided", no_argument, NULL, 't' }, { "v", no_argument, NULL, 'v' },
-		{ "sizes", required_argument, NULL, 'S' }, { NULL, 0, NULL, 0 },
+		{ "sizes", required_argument, NULL, 'S' }, { "alone", no_argument, NULL, 'a' },
+		{ NULL, 0, NULL, 0 },
 	};
 	char *names = NULL, *sizes = NULL;
 	int c;
@@ -235,6 +238,7 @@ static int parse(struct bench *b, int argc, char **argv)
 		case 'i': b->is_in_place = 1; break;
 		case 't': b->is_strided = 1; break;
 		case 'v': b->is_v = 1; break;
+		case 'a': b->is_alone = 1; break;
 		case 'S': sizes = optarg; break;
 		default: return -1;
 		}

@@ -117,6 +117,8 @@ int coll_choice_fits(struct coll_plan *plan, const struct coll_choice *choice,
 
 /* All ranks have found, before anything was done, that MPI must do it. */
 #define COLL_HAND_OVER	(-0x10000)
+/* All ranks of the node have heard that one of them would rather use the segment. */
+#define COLL_DECLINED	(-0x10001)
 
 /* The files of one algorithm each. Return: 0, COLL_HAND_OVER, -errno, or what MPI said. */
 int coll_run_flat(struct coll_call *call, const struct coll_choice *choice);

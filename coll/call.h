@@ -52,12 +52,13 @@ struct coll_side {
 /**
  * struct coll_call - a call
  * @is_in_place: @send is a copy of @recv
+ * @is_declined: this rank would not have its memory read: see outer_local.c
  * @block: bytes of each block of MPI_Alltoall; 0 of MPI_Alltoallv
  */
 struct coll_call {
 	struct coll_plan *plan;
 	enum coll_op op;
-	int is_in_place;
+	int is_in_place, is_declined;
 	size_t block;
 	struct coll_side send, recv;
 };

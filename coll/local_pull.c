@@ -24,10 +24,10 @@
 
 /*
  * What a line carries. @at: bytes from the begin of what is offered to where the
- * reader's block is, if blocks differ.
+ * reader's block is, if blocks differ. @is_declined: rather through the segment.
  */
 struct notice {
-	int64_t err;
+	int32_t err, is_declined;
 	uint64_t bytes, at;
 	unsigned char handle[COLL_HANDLE];
 };
@@ -104,10 +104,14 @@ static void tell_all(struct coll_segment *seg, uint64_t step, const struct notic
 	coll_wake(seg);
 }
 
-/* Of each other rank; *@said: an error that one of them, or this one, has told. */
+/*
+ * Of each other rank; *@said: an error that one of them, or this one, has told.
+ * Return: 0, -EOWNERDEAD, COLL_DECLINED if one of them does.
+ */
 static int hear_all(struct coll_pull *pull, uint64_t step, int is_offer, int *said)
 {
 	struct coll_segment *seg = pull->plan->segment;
+	int is_declined = 0;
 
 	for (int k = 1; k < seg->n; k++) {
 		const int i = (seg->me - k + seg->n) % seg->n;
@@ -117,12 +121,13 @@ static int hear_all(struct coll_pull *pull, uint64_t step, int is_offer, int *sa
 		if (err)
 			return err;
 		memcpy(&notice, coll_line(seg, i, seg->me, step)->payload, sizeof(notice));
+		is_declined |= notice.is_declined;
 		if (notice.err)
-			*said = (int)notice.err;
-		else if (is_offer && !*said)
+			*said = notice.err;
+		else if (is_offer && !*said && !is_declined)
 			*said = pull->ops->accept(pull, i, notice.handle);
 	}
-	return 0;
+	return is_declined ? COLL_DECLINED : 0;
 }
 
 /* The second step. Return: 0, -EOWNERDEAD, 1 if anything went wrong for anybody. */
@@ -154,6 +159,18 @@ int coll_pull_together(struct coll_pull *pull, char *at, size_t len, struct coll
 	if (!said)
 		said = pull->ops->read(pull, reads, n);
 	return say_done(pull, said);
+}
+
+/* In place of the first step. All of the node know then, so there is no second. */
+static int decline(struct coll_pull *pull)
+{
+	const struct notice notice = { .is_declined = 1 };
+	const uint64_t step = coll_step_begin(pull->plan->segment);
+	int said = 0, err;
+
+	tell_all(pull->plan->segment, step, &notice);
+	err = hear_all(pull, step, 0, &said);
+	return err ? err : COLL_DECLINED;
 }
 
 /* ---- collect ------------------------------------------------------------ */
@@ -208,6 +225,8 @@ static int pull_collect(enum coll_way way, struct coll_call *call, const struct 
 	size_t n = 0;
 	int err = 0;
 
+	if (call->is_declined)
+		return decline(plan->pull[way]);
 	/* Others read while this rank receives. */
 	if (call->is_in_place)
 		err = coll_side_flatten(call, &call->send);

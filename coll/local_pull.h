@@ -76,7 +76,7 @@ void coll_pull_close(struct coll_pull *pull);
 
 /*
  * Offers [@at, @at + @len), and reads; @reads NULL: it went wrong before. Return:
- * 0; -EOWNERDEAD; 1: it went wrong for some rank of the node, and all know.
+ * 0; -EOWNERDEAD; COLL_DECLINED; 1: it went wrong for some rank of the node, and all know.
  */
 int coll_pull_together(struct coll_pull *pull, char *at, size_t len, struct coll_read *reads,
 		       size_t n);

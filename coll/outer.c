@@ -78,7 +78,7 @@ int coll_outer_begin(struct coll_call *call, const struct coll_choice *choice, s
 	if (!*chunk)
 		return COLL_HAND_OVER;
 	/* A block that is not a range of memory goes as a whole or not at all. */
-	if (choice->way == COLL_SHM && *chunk == call->block)
+	if (call->is_declined || (choice->way == COLL_SHM && *chunk == call->block))
 		return 0;
 	if (!call->send.type.is_dense)
 		err = coll_side_flatten(call, &call->send);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpus.h"
 #include "local_pull.h"
 #include "plan.h"
 #include "rules.h"
@@ -184,6 +185,8 @@ static int open_segment(struct coll_plan *plan)
 		plan->why_no_segment = err;
 		return err == -EIO ? err : 0;
 	}
+	if (plan->segment)
+		plan->segment->is_crowded = coll_cpus_are_crowded(plan);
 	plan->is_crowded = coll_agree(plan, plan->segment && plan->segment->is_crowded ? -1 : 0);
 	return 0;
 }

@@ -85,6 +85,8 @@ struct coll_scratch {
  * @is_crowded: on some node there are more ranks than processors
  * @segment: NULL if there is none, and @why_no_segment
  * @pull: ways to read from another rank's memory; see local_pull.h
+ * @packed_block, @packed_calls: blocks of so many bytes had gaps, and so many calls of
+ *	them go through the segment unasked; see outer_local.c
  * @rules, @network: of the profile
  * @choices: by operation, in place or not, and size class
  */
@@ -102,6 +104,8 @@ struct coll_plan {
 	int is_area_full;
 	struct coll_pull *pull[COLL_LOCALS];
 	struct coll_map *maps;
+	size_t packed_block;
+	int packed_calls;
 	struct coll_choice choices[COLL_OPS][2][COLL_CLASSES];
 	struct coll_scratch scratch[COLL_SCRATCHES];
 	struct coll_rule *rules;

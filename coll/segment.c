@@ -20,7 +20,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "cpus.h"
 #include "plan.h"
 #include "segment.h"
 
@@ -220,7 +219,6 @@ static int prepare(struct coll_segment *seg, const struct coll_plan *plan)
 	if (!err)
 		err = coll_segment_back(seg, round_to_pages(plan->settings.area_least));
 	seg->area = round_to_pages(plan->settings.area_least);
-	seg->is_crowded = coll_cpus_are_crowded(seg->comm);
 	/* Also: nobody writes to lines that are not there yet. */
 	return agree(seg->comm, err);
 }

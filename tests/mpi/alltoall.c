@@ -2,12 +2,14 @@
 /*
  * alltoall - every composition against what MPI itself gives
  *
- *   alltoall [--quick] [--names NAME,NAME...] [--random SECONDS [--seed N]]
+ *   alltoall [--quick | --share N] [--names NAME,NAME...]
+ *            [--random SECONDS [--seed N]]
  *
  * Run by mpiexec with libsonde-coll linked. Each composition is forced by the info
  * of a communicator of its own; where it cannot be done there MPI must have done
  * it, elsewhere the composition itself: sonde_coll_last() tells. Whole buffers are
- * compared, with what is around and between blocks.
+ * compared, with what is around and between blocks. --share: every N-th of all cases,
+ * others for other numbers of ranks and nodes.
  *
  * Prints TAP on rank 0: a test for each composition.
  */
@@ -288,7 +290,15 @@ static int try(const char *name, MPI_Comm comm, const struct test *test)
 
 /* ---- what is tried ------------------------------------------------------- */
 
-static int try_all(const char *name, int is_quick)
+/* Whether it is the turn of the next case, of those that are shared among jobs. */
+static int is_drawn(int share)
+{
+	static int cases;
+
+	return !share || (cases++ + size + 5 * nnodes) % share == 0;
+}
+
+static int try_all(const char *name, int is_quick, int share)
 {
 	static const int many[] = { 0, 1, 3, 7, 8, 64, 509, 4096, 20000 };
 	static const int few[] = { 1, 9, 300 };
@@ -309,11 +319,15 @@ static int try_all(const char *name, int is_quick)
 				/* What call_theirs() says of MPICH. */
 				if (test.is_in_place && type == NTYPES - 1 && !can(name, test.is_v))
 					continue;
+				if (!is_drawn(share))
+					continue;
 				right = try(name, comm, &test);
 			}
 	/* Larger than an area: several rounds, dense and not. */
 	for (int type = 0; type < 3 && right; type += 2) {
 		test = (struct test){ type, is_quick ? 150000 / size : 400000, 0, 0, 5 };
+		if (!is_drawn(share))
+			continue;
 		right = try(name, comm, &test);
 		test.is_in_place = test.is_v = 1;
 		right = right && try(name, comm, &test);
@@ -322,7 +336,7 @@ static int try_all(const char *name, int is_quick)
 	return right;
 }
 
-static int run_names(const char *names, int is_quick)
+static int run_names(const char *names, int is_quick, int share)
 {
 	char *list = strdup(names), *rest = list;
 	int failed = 0, n = 0;
@@ -333,7 +347,7 @@ static int run_names(const char *names, int is_quick)
 		/* Few ranks have shown that MPI does it. */
 		if (is_quick && size > 5 && !can(name, 0))
 			continue;
-		right = try_all(name, is_quick);
+		right = try_all(name, is_quick, share);
 		failed |= !right;
 		n++;
 		if (!rank)
@@ -425,6 +439,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "quick", no_argument, NULL, 'q' },
+		{ "share", required_argument, NULL, 'S' },
 		{ "names", required_argument, NULL, 'n' },
 		{ "random", required_argument, NULL, 'r' },
 		{ "seed", required_argument, NULL, 's' },
@@ -434,12 +449,14 @@ int main(int argc, char **argv)
 	const char *names = all;
 	uint64_t seed = (uint64_t)time(NULL);
 	double seconds = 0;
-	int c, is_quick = 0, failed;
+	int c, is_quick = 0, share = 0, failed;
 
 	MPI_Init(&argc, &argv);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'q')
 			is_quick = 1;
+		else if (c == 'S')
+			share = atoi(optarg);
 		else if (c == 'n')
 			names = optarg;
 		else if (c == 'r')
@@ -451,7 +468,7 @@ int main(int argc, char **argv)
 	}
 	look_around();
 	MPI_Bcast(&seed, sizeof(seed), MPI_BYTE, 0, MPI_COMM_WORLD);
-	failed = seconds > 0 ? run_random(seconds, seed) : run_names(names, is_quick);
+	failed = seconds > 0 ? run_random(seconds, seed) : run_names(names, is_quick, share);
 	MPI_Finalize();
 	free(all);
 	return failed;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every composition gives what MPI itself gives, whatever the number of ranks and
 # where they are. Nodes are made up by MPICH (MPIR_CVAR_NUM_CLIQUES), in blocks or
-# by turns. SONDE_LONG=1: more sizes, more mappings, and exchanges at random.
+# by turns. SONDE_LONG=1: more sizes and more mappings, of all cases every 17th in each
+# (others in each), and exchanges at random for a quarter of an hour.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 O=${O:-build}
@@ -33,9 +34,9 @@ run() {
 }
 
 mode=--quick
-[ -z "${SONDE_LONG:-}" ] || { mode='' LIMIT=1800; }
+[ -z "${SONDE_LONG:-}" ] || { mode='--share 17' LIMIT=1800; }
 for ranks in 1 2 3 4 5 6 7 8 9 12 13 16; do
-	# shellcheck disable=SC2086 # nothing or one word
+	# shellcheck disable=SC2086 # one word or two
 	run "$ranks ranks on one node" $ranks 1 0 $mode
 done
 for where in '4 2 1' '5 3 0' '7 3 1' '8 2 0' '9 4 1' '12 3 0' '13 3 1' '16 4 1'; do
@@ -54,14 +55,14 @@ if [ -n "${SONDE_LONG:-}" ]; then
 	for ranks in 2 3 4 5 6 7 8 9 12 13 16; do
 		for nodes in 2 3 5; do
 			[ "$nodes" -lt "$ranks" ] || continue
-			run "$ranks ranks on $nodes nodes by turns, all" "$ranks" "$nodes" 0
-			run "$ranks ranks on $nodes nodes in blocks, all" "$ranks" "$nodes" 1
+			run "$ranks ranks on $nodes nodes by turns, all" "$ranks" "$nodes" 0 --share 17
+			run "$ranks ranks on $nodes nodes in blocks, all" "$ranks" "$nodes" 1 --share 17
 		done
 	done
 	for where in '4 1 0' '6 2 0' '9 3 1' '8 1 0' '7 3 0'; do
 		read -r ranks nodes block <<<"$where"
 		run "$ranks ranks on $nodes nodes at random" "$ranks" "$nodes" "$block" \
-			--random "${SONDE_LONG_SECONDS:-360}"
+			--random "${SONDE_LONG_SECONDS:-180}"
 	done
 else
 	run "5 ranks on 2 nodes at random" 5 2 0 --random 3

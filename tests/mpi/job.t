@@ -54,6 +54,23 @@ else
 	skip "Fortran" "install gfortran"
 fi
 
+# ---- the wrong library -------------------------------------------------------
+# refused MPI COMMAND...: the job ends, and one line says which library is for it
+refused() {
+	mpi=$1
+	shift
+	! "$@" >"$dir/out" 2>"$dir/err" || return 1
+	cat "$dir/err"
+	[ "$(grep -c "^sonde-coll: this is the library for .*: preload libsonde-coll" \
+		"$dir/err")" = 1 ] && grep -q "the program's MPI is $mpi" "$dir/err"
+}
+if [ -x "$openmpi/endless" ]; then
+	check "MPICH's library in a program of Open MPI says so" refused "Open MPI" \
+		ompi_job 2 env LD_PRELOAD="$O/libsonde-coll.so" "$openmpi/endless"
+	check "Open MPI's library in a program of MPICH says so" refused MPICH \
+		job 2 env LD_PRELOAD="$O/libsonde-coll-openmpi.so" "$mpich/endless"
+fi
+
 # ---- settings ----------------------------------------------------------------
 # says PATTERN COMMAND...: the job is well, and one line of ours says it
 says() {
@@ -116,6 +133,19 @@ check "what cannot be forced says why" \
 	job 2 env SONDE_COLL_EXPLAIN=1 SONDE_COLL_ALLTOALL=sa "$mpich/comms"
 check "counters are told at the end" explained 'MPI_Alltoall: [0-9]+ calls, .*: local/shm' \
 	job 2 env SONDE_COLL_EXPLAIN=1 "$mpich/comms"
+# On two processors, of which each rank is told that its node has two ranks.
+one_machine() {
+	cpus=
+	for cpu in $(seq 0 1023); do
+		! taskset -c "$cpu" true 2>/dev/null || cpus=$cpus${cpus:+,}$cpu
+		[[ $cpus != *,* ]] || break
+	done
+	MPIR_CVAR_NUM_CLIQUES=2 UCX_TLS=sysv,self timeout 300 "$O/sonde" run --no-coll \
+		taskset -c "$cpus" mpiexec.mpich -n 4 \
+		env MPI_LOCALNRANKS=2 SONDE_COLL_EXPLAIN=1 "$mpich/comms"
+}
+check "nodes that are one machine share its processors" \
+	explained 'MPI_Alltoall, 4 ranks .*leader:1/.*: usual rule .*share processors' one_machine
 off() { ! explained 'local/shm' job 2 env SONDE_COLL=0 SONDE_COLL_EXPLAIN=1 "$mpich/comms"; }
 check "SONDE_COLL=0 switches it off" off
 

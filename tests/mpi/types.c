@@ -78,6 +78,15 @@ static MPI_Datatype get_struct(int is_padded)
 	return commit(type);
 }
 
+/* The same signature, but only on some ranks a range of memory. */
+static MPI_Datatype get_mixed(void)
+{
+	int rank;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	return rank % 2 ? get_vector() : get_contiguous(3, MPI_SHORT);
+}
+
 struct type_pair type_pair_get(int which)
 {
 	switch (which) {
@@ -98,6 +107,9 @@ struct type_pair type_pair_get(int which)
 	case 5:
 		return (struct type_pair){ "a negative lower bound to swapped", get_negative(),
 					   get_swapped(), 8 };
+	case 6:
+		return (struct type_pair){ "a vector on odd ranks, a row on even ones",
+					   get_mixed(), get_mixed(), 6 };
 	default:
 		return (struct type_pair){ "structures of other gaps", get_struct(1),
 					   get_struct(0), 9 };

@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#define NTYPES 7
+#define NTYPES 8
 
 /**
  * struct type_pair - of one signature
