@@ -85,6 +85,34 @@ static inline void sonde_vm_flags_clear(struct vm_area_struct *vma,
 #endif
 }
 
+/* In struct vm_operations_struct; .split before 5.11. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+#define sonde_may_split	may_split
+#else
+#define sonde_may_split	split
+#endif
+
+/* Of a VM_PFNMAP mapping, with a flush; renamed in 7.1. */
+static inline void sonde_zap_special(struct vm_area_struct *vma,
+				     unsigned long addr, unsigned long size)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+	zap_special_vma_range(vma, addr, size);
+#else
+	zap_vma_ptes(vma, addr, size);
+#endif
+}
+
+/* In a fault: what the kernel has taken for it. 6.6; it may be a VMA's lock. */
+static inline void sonde_release_fault_lock(struct vm_fault *vmf)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	release_fault_lock(vmf);
+#else
+	mmap_read_unlock(vmf->vma->vm_mm);
+#endif
+}
+
 /* 5.11 */
 static inline void sonde_vma_set_file(struct vm_area_struct *vma,
 				      struct file *file)

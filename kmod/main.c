@@ -45,6 +45,7 @@ static const struct sonde_ioctl main_ioctls[] = {
 	SONDE_IOCTL(SONDE_IOC_COPYV, sonde_ioc_copyv),
 	SONDE_IOCTL(SONDE_IOC_SLOTS, sonde_ioc_slots),
 	SONDE_IOCTL(SONDE_IOC_CHECK, sonde_ioc_check),
+	SONDE_IOCTL(SONDE_IOC_DSM_CREATE, sonde_ioc_dsm_create),
 };
 
 static const struct sonde_ioctl probe_ioctls[] = {
@@ -83,14 +84,6 @@ int sonde_arg_get(void *arg, size_t ksize, size_t min_size,
 	return *(u32 *)arg == usize ? 0 : -EINVAL;
 }
 
-/* A command is known by everything but its size: that is the caller's. */
-static bool is_same_command(unsigned int a, unsigned int b)
-{
-	const unsigned int mask = ~(_IOC_SIZEMASK << _IOC_SIZESHIFT);
-
-	return (a & mask) == (b & mask);
-}
-
 static long sonde_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	const struct sonde_file *sf = file->private_data;
@@ -101,7 +94,7 @@ static long sonde_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return -ENOTTY;
 	nr = array_index_nospec(nr, sf->node->nioctls);
 	ioctl = &sf->node->ioctls[nr];
-	if (!ioctl->run || !is_same_command(cmd, ioctl->cmd))
+	if (!ioctl->run || !sonde_is_same_command(cmd, ioctl->cmd))
 		return -ENOTTY;
 	return ioctl->run(sf, (void __user *)arg, _IOC_SIZE(cmd));
 }
@@ -221,7 +214,7 @@ static struct sonde_node sonde_nodes[] = {
 			.mode = 0666,
 		},
 		.features = SONDE_FEAT_REGION | SONDE_FEAT_COPYV |
-			    SONDE_FEAT_ASYNC | SONDE_FEAT_MAP,
+			    SONDE_FEAT_ASYNC | SONDE_FEAT_MAP | SONDE_FEAT_DSM,
 		.ioctls = main_ioctls,
 		.nioctls = ARRAY_SIZE(main_ioctls),
 	},
@@ -248,6 +241,8 @@ static int __init check_params(void)
 		ret = sonde_pages_check_params();
 	if (!ret)
 		ret = sonde_pin_check_params();
+	if (!ret)
+		ret = sonde_dsm_check_params();
 	return ret ?: sonde_slice_check_params();
 }
 

@@ -86,6 +86,18 @@ struct sonde_ioctl {
 #define SONDE_COPYV_SIZE_VER0	40
 #define SONDE_SLOTS_SIZE_VER0	32
 #define SONDE_CHECK_SIZE_VER0	40
+#define SONDE_DSM_CREATE_SIZE_VER0	32
+#define SONDE_DSM_PROTECT_SIZE_VER0	24
+#define SONDE_DSM_COLLECT_SIZE_VER0	24
+#define SONDE_DSM_UNTWIN_SIZE_VER0	24
+
+/* A command is known by everything but its size: that is the caller's. */
+static inline bool sonde_is_same_command(unsigned int a, unsigned int b)
+{
+	const unsigned int mask = ~(_IOC_SIZEMASK << _IOC_SIZESHIFT);
+
+	return (a & mask) == (b & mask);
+}
 
 int sonde_arg_get(void *arg, size_t ksize, size_t min_size,
 		  const void __user *uarg, size_t usize);
@@ -274,6 +286,11 @@ struct sonde_batches *sonde_batches_create(void);
 void sonde_batches_destroy(struct sonde_batches *batches);
 int sonde_ioc_slots(const struct sonde_file *sf, void __user *uarg,
 		    size_t usize);
+
+/* dsm.c */
+int sonde_dsm_check_params(void);
+int sonde_ioc_dsm_create(const struct sonde_file *sf, void __user *uarg,
+			 size_t usize);
 
 /* prefetch.c */
 int sonde_prefetch_init(void);

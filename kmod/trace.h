@@ -216,6 +216,88 @@ TRACE_EVENT(sonde_copyv,
 		  __entry->ret)
 );
 
+TRACE_EVENT(sonde_dsm_create,
+	TP_PROTO(u64 npages, u64 ntwins, u32 unit, int ret),
+	TP_ARGS(npages, ntwins, unit, ret),
+	TP_STRUCT__entry(
+		__field(u64, npages)
+		__field(u64, ntwins)
+		__field(u32, unit)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->npages = npages;
+		__entry->ntwins = ntwins;
+		__entry->unit = unit;
+		__entry->ret = ret;
+	),
+	TP_printk("npages=%llu ntwins=%llu unit=%u ret=%d", __entry->npages,
+		  __entry->ntwins, __entry->unit, __entry->ret)
+);
+
+/* EAGAIN: it waits. */
+TRACE_EVENT(sonde_dsm_fault,
+	TP_PROTO(u32 page, bool is_write, int ret),
+	TP_ARGS(page, is_write, ret),
+	TP_STRUCT__entry(
+		__field(u32, page)
+		__field(int, ret)
+		__field(bool, is_write)
+	),
+	TP_fast_assign(
+		__entry->page = page;
+		__entry->ret = ret;
+		__entry->is_write = is_write;
+	),
+	TP_printk("page=%u write=%d ret=%d", __entry->page,
+		  __entry->is_write, __entry->ret)
+);
+
+TRACE_EVENT(sonde_dsm_protect,
+	TP_PROTO(u32 npages, u32 protection, int ret),
+	TP_ARGS(npages, protection, ret),
+	TP_STRUCT__entry(
+		__field(u32, npages)
+		__field(u32, protection)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->npages = npages;
+		__entry->protection = protection;
+		__entry->ret = ret;
+	),
+	TP_printk("npages=%u protection=%u ret=%d", __entry->npages,
+		  __entry->protection, __entry->ret)
+);
+
+TRACE_EVENT(sonde_dsm_collect,
+	TP_PROTO(u32 count, int ret),
+	TP_ARGS(count, ret),
+	TP_STRUCT__entry(
+		__field(u32, count)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->count = count;
+		__entry->ret = ret;
+	),
+	TP_printk("count=%u ret=%d", __entry->count, __entry->ret)
+);
+
+TRACE_EVENT(sonde_dsm_untwin,
+	TP_PROTO(u32 npages, u32 freed),
+	TP_ARGS(npages, freed),
+	TP_STRUCT__entry(
+		__field(u32, npages)
+		__field(u32, freed)
+	),
+	TP_fast_assign(
+		__entry->npages = npages;
+		__entry->freed = freed;
+	),
+	TP_printk("npages=%u freed=%u", __entry->npages, __entry->freed)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

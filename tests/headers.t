@@ -35,12 +35,13 @@ compiles_alone() {
 # What the map exports.
 sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$dir/map"
 
-# And with those of libsonde-coll, which has a header among them.
-sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" coll/libsonde-coll.map |
+# And with those of libsonde-coll and libsonde-dsm, which have headers among them.
+sed -n 's/^[[:space:]]*\(sonde_[a-z0-9_]*\);.*/\1/p' "$map" coll/libsonde-coll.map dsm/libsonde-dsm.map |
 	sort >"$dir/maps"
 
-# What headers declare, each with the comment before it: "name since" a line.
-awk '
+# What headers declare, each with the comment before it: "name since" a line; the one that
+# gives pthread's names declares none of its own.
+find include/sonde -name '*.h' ! -name '*-pthread.h' -exec awk '
 	/^\/\*\*/ { comment = ""; inside = 1 }
 	inside { comment = comment $0 " " }
 	/\*\// { inside = 0; next }
@@ -54,7 +55,7 @@ awk '
 		print name, since ? "since" : "-"
 		comment = ""
 	}
-' include/sonde/*.h | sort >"$dir/declared-since"
+' {} + | sort >"$dir/declared-since"
 cut -d' ' -f1 "$dir/declared-since" | sort >"$dir/declared"
 
 # What the library has for others: code and data, without the names of versions.
@@ -69,8 +70,14 @@ declared_is_in_map() { only_in "$dir/declared" "$dir/maps" 'in a header, not in 
 map_is_exported() { only_in "$dir/map" "$dir/exported" "in the map, not in $so"; }
 exported_is_in_map() { only_in "$dir/exported" "$dir/map" "in $so, not in the map"; }
 map_has_pages() { only_in "$dir/map" "$dir/pages" 'in the map, in .Nm of no page'; }
-pages_are_in_map() { only_in "$dir/pages" "$dir/map" 'in .Nm of a page, not in the map'; }
-declared_has_since() { ! grep -- ' -$' "$dir/declared-since"; }
+pages_are_in_map() { only_in "$dir/pages" "$dir/maps" 'in .Nm of a page, not in the map'; }
+# What has a name, arguments and meaning of POSIX is described there.
+is_posix() { grep -qw -e "pthread_$1" -e "$1" /usr/include/pthread.h /usr/include/semaphore.h; }
+declared_has_since() {
+	sed -n 's/ -$//p' "$dir/declared-since" | while read -r name; do
+		is_posix "${name#sonde_dsm_}" || echo "$name"
+	done | awk '{ print } END { exit NR > 0 }'
+}
 lists_are_not_empty() {
 	for list in map declared exported pages; do
 		[ -s "$dir/$list" ] || { echo "found nothing in: $list"; return 1; }

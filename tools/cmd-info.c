@@ -80,6 +80,8 @@ static const char *name_feature(unsigned int bit)
 		return "async";
 	case SONDE_FEAT_MAP:
 		return "map";
+	case SONDE_FEAT_DSM:
+		return "dsm";
 	default:
 		return NULL;
 	}

@@ -9,6 +9,8 @@
 
 #include "state.h"
 
+#define FLAG_LATE	((uint64_t)1 << 32)	/* in arg of a resume, beside the thread */
+
 static uint32_t manager_of(const struct dsm_core *c, uint64_t id)
 {
 	return (uint32_t)(id % c->c.processes);
@@ -47,6 +49,7 @@ int dsm_signal(struct dsm_core *c, uint32_t thread, uint64_t id, bool all)
 
 static int compete(struct dsm_core *c, uint32_t thread)
 {
+	c->threads[thread].competes = true;
 	return dsm_lock(c, thread, c->threads[thread].lock, false);
 }
 
@@ -56,6 +59,33 @@ int dsm_wait_released(struct dsm_core *c, uint32_t thread)
 
 	t->doing = DOING_WAIT;
 	return t->resumed ? compete(c, thread) : 0;
+}
+
+/* A signal may be under way: the manager knows, and answers one way or the other. */
+int dsm_wait_cancel(struct dsm_core *c, uint32_t thread)
+{
+	return dsm_post(c, manager_of(c, c->threads[thread].id), &(struct dsm_message_head){
+			.kind = DSM_LEAVE, .id = c->threads[thread].id, .arg = thread }, NULL);
+}
+
+int dsm_on_leave(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)
+{
+	struct dsm_cond *d = get_cond(c, h->id);
+	size_t i;
+
+	if (!d)
+		return -ENOMEM;
+	if (dsm_read_end(&r) || manager_of(c, h->id) != c->c.self || h->arg >= NOBODY)
+		return -EBADMSG;
+	for (i = d->first; i < d->n; i++)
+		if (d->v[i].process == h->from && d->v[i].thread == h->arg)
+			break;
+	if (i == d->n)
+		return 0;
+	if (!dsm_fault(LOST_CANCEL))
+		memmove(d->v + i, d->v + i + 1, (--d->n - i) * sizeof(*d->v));
+	return dsm_post(c, h->from, &(struct dsm_message_head){
+			.kind = DSM_RESUME, .id = h->id, .arg = h->arg | FLAG_LATE }, NULL);
 }
 
 int dsm_on_enqueue(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)
@@ -83,7 +113,8 @@ int dsm_on_enqueue(struct dsm_core *c, const struct dsm_message_head *h, struct 
 
 static struct dsm_thread *waiting(struct dsm_core *c, const struct dsm_message_head *h)
 {
-	struct dsm_thread *t = h->arg < c->c.threads ? &c->threads[h->arg] : NULL;
+	uint64_t thread = h->arg & ~FLAG_LATE;
+	struct dsm_thread *t = thread < c->c.threads ? &c->threads[thread] : NULL;
 
 	return t && t->id == h->id && h->from == manager_of(c, h->id) ? t : NULL;
 }
@@ -126,9 +157,10 @@ int dsm_on_resume(struct dsm_core *c, const struct dsm_message_head *h, struct d
 
 	if (dsm_read_end(&r) || !t)
 		return -EPROTO;
+	t->result = h->arg & FLAG_LATE ? -ETIMEDOUT : 0;
 	switch (t->doing) {
 	case DOING_WAIT:
-		return compete(c, (uint32_t)h->arg);
+		return compete(c, (uint32_t)(h->arg & ~FLAG_LATE));
 	case DOING_WAIT_UNLOCK:
 		t->resumed = !dsm_fault(LOST_RESUME);
 		return 0;

@@ -49,6 +49,23 @@ uint32_t dsm_dequeue(struct dsm_core *c, struct dsm_queue *q)
 	return thread;
 }
 
+bool dsm_queue_remove(struct dsm_core *c, struct dsm_queue *q, uint32_t thread)
+{
+	struct dsm_queue rest;
+	bool found = false;
+	uint32_t t;
+
+	dsm_queue_init(&rest);
+	while ((t = dsm_dequeue(c, q)) != NOBODY) {
+		if (t == thread)
+			found = true;
+		else
+			dsm_enqueue(c, &rest, t);
+	}
+	*q = rest;
+	return found;
+}
+
 /* Ids are whatever the caller likes, so they are mixed (splitmix64's finish). */
 static size_t slot_of(const struct dsm_table *t, uint64_t id)
 {
@@ -124,6 +141,20 @@ int dsm_wake(struct dsm_core *c, uint32_t thread, int result)
 	a->kind = DSM_WAKE;
 	a->to = thread;
 	a->result = result;
+	return 0;
+}
+
+int dsm_told(struct dsm_core *c, uint32_t from, const void *data, size_t len)
+{
+	struct dsm_action *a = new_action(c);
+	uint8_t *copy = malloc(len ? len : 1);
+
+	if (!a || !copy) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, data, len);
+	*a = (struct dsm_action){ .kind = DSM_TOLD, .to = from, .data = copy, .len = len };
 	return 0;
 }
 
@@ -218,6 +249,8 @@ static int handle_message(struct dsm_core *c, const struct dsm_message_head *h,
 	case DSM_SIGNAL:	return dsm_on_signal(c, h, r);
 	case DSM_RESUME:	return dsm_on_resume(c, h, r);
 	case DSM_NOTICES:	return dsm_on_notices(c, h, r);
+	case DSM_LEAVE:		return dsm_on_leave(c, h, r);
+	case DSM_TELL:		return dsm_on_tell(c, h, r);
 	case DSM_MESSAGES:	break;
 	}
 	return -EBADMSG;
@@ -243,6 +276,20 @@ static int receive(struct dsm_core *c, const struct dsm_event *ev)
 	return handle_message(c, &h, r);
 }
 
+static int cancel(struct dsm_core *c, uint32_t thread)
+{
+	switch (c->threads[thread].doing) {
+	case DOING_LOCK:
+		return dsm_lock_cancel(c, thread);
+	case DOING_ENQUEUE:
+	case DOING_WAIT_UNLOCK:
+	case DOING_WAIT:
+		return dsm_wait_cancel(c, thread);
+	default:
+		return 0;
+	}
+}
+
 static int handle_event(struct dsm_core *c, const struct dsm_event *ev)
 {
 	struct dsm_thread *t;
@@ -252,9 +299,13 @@ static int handle_event(struct dsm_core *c, const struct dsm_event *ev)
 	if (ev->thread >= c->c.threads)
 		return -EINVAL;
 	t = &c->threads[ev->thread];
+	if (ev->kind == DSM_EV_CANCEL)
+		return cancel(c, ev->thread);
 	if (t->doing != DOING_NOTHING)
 		return -EINVAL;
 	t->id = ev->id;
+	t->result = 0;
+	t->competes = false;
 	switch (ev->kind) {
 	case DSM_EV_READ:
 	case DSM_EV_WRITE:
@@ -270,6 +321,8 @@ static int handle_event(struct dsm_core *c, const struct dsm_event *ev)
 	case DSM_EV_BARRIER:	return dsm_barrier(c, ev->thread, ev->id, ev->arg);
 	case DSM_EV_WAIT:	return dsm_wait(c, ev->thread, ev->id, ev->arg);
 	case DSM_EV_SIGNAL:	return dsm_signal(c, ev->thread, ev->id, ev->arg);
+	case DSM_EV_TELL:	return dsm_tell(c, ev->thread, ev);
+	case DSM_EV_CANCEL:
 	case DSM_EV_MESSAGE:	break;
 	}
 	return -EINVAL;
@@ -352,6 +405,7 @@ const char *dsm_message_name(enum dsm_message message)
 		[DSM_DEPART] = "depart", [DSM_ENQUEUE] = "enqueue",
 		[DSM_ENQUEUED] = "enqueued", [DSM_SIGNAL] = "signal",
 		[DSM_RESUME] = "resume", [DSM_NOTICES] = "notices",
+		[DSM_LEAVE] = "leave", [DSM_TELL] = "tell",
 	};
 
 	return message > 0 && message < DSM_MESSAGES ? names[message] : "?";

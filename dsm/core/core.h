@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../diff/diff.h"
 
@@ -25,6 +26,14 @@ enum dsm_prot { DSM_NONE, DSM_READ, DSM_WRITE };
  * The pages, and how they are protected: a fault back end. page() is the alias,
  * which may always be read and written; protect() is about the application's view.
  * twin() keeps a copy of the page as it is now.
+ *
+ * With written() a page that is DSM_READ may be written at once, unseen, and the host
+ * keeps the copy from before. written() lists such pages, each once, and from then on
+ * notices anew; what was written before protect() took the page away is in the next
+ * list. twin() then returns the kept copy, which is the caller's until untwin(), and
+ * untwin() leaves it to the host if the page was written since it was last listed. A
+ * page that is DSM_WRITE is not noticed, and has changed when it is DSM_READ again, as
+ * has one that was DSM_NONE.
  */
 struct dsm_host {
 	void *ctx;
@@ -32,6 +41,8 @@ struct dsm_host {
 	int (*protect)(void *ctx, const uint32_t *pages, size_t n, enum dsm_prot prot);
 	void *(*twin)(void *ctx, uint32_t page);
 	void (*untwin)(void *ctx, uint32_t page);
+	/* NULL: the first write to a DSM_READ page is an event. */
+	ssize_t (*written)(void *ctx, uint32_t *pages, size_t room);
 };
 
 /* A page that some process wrote, and the version that its home gave it then. */
@@ -67,6 +78,13 @@ enum dsm_event_kind {
 	DSM_EV_BARRIER,		/* barrier id, of arg threads of this process */
 	DSM_EV_WAIT,		/* condition id, lock arg, which the thread has */
 	DSM_EV_SIGNAL,		/* condition id; arg: all that wait */
+	/* data, len to process id (self too), a DSM_TOLD there; arg: 1 orders memory, too:
+	 * who is told reads what this thread wrote before. */
+	DSM_EV_TELL,
+	/* A thread in DSM_EV_LOCK or DSM_EV_WAIT is to wait no longer: its own event then
+	 * results in -ETIMEDOUT, if it is not too late. A wait has its lock all the same.
+	 * This event itself is not answered. */
+	DSM_EV_CANCEL,
 	DSM_EV_MESSAGE,		/* data, len from process id */
 };
 
@@ -78,9 +96,12 @@ struct dsm_event {
 	size_t len;
 };
 
-enum dsm_action_kind { DSM_SEND, DSM_WAKE };
+enum dsm_action_kind { DSM_SEND, DSM_WAKE, DSM_TOLD };
 
-/* DSM_SEND: data to process to. DSM_WAKE: thread to goes on, its event's result. */
+/*
+ * DSM_SEND: data to process to. DSM_WAKE: thread to goes on, its event's result.
+ * DSM_TOLD: process to told us data.
+ */
 struct dsm_action {
 	enum dsm_action_kind kind;
 	uint32_t to;
@@ -110,6 +131,8 @@ enum dsm_message {
 	DSM_SIGNAL,
 	DSM_RESUME,
 	DSM_NOTICES,
+	DSM_LEAVE,
+	DSM_TELL,
 	DSM_MESSAGES,		/* how many kinds, and one more */
 };
 
@@ -127,12 +150,13 @@ void dsm_core_destroy(struct dsm_core *core);
 
 /* Before the first event, and alike in all processes; without it: page mod processes. */
 int dsm_core_set_home(struct dsm_core *core, uint32_t page, uint32_t home);
+uint32_t dsm_core_home(const struct dsm_core *core, uint32_t page);
 
 /*
- * Every event of a thread is answered by one DSM_WAKE, at once or later; until then
- * the thread waits. An error is the end of this core: -ENOMEM, -EBADMSG (a message
- * is damaged), -EPROTO (it cannot be, by the protocol), -EINVAL (the event), or what
- * the host returned.
+ * Every event of a thread but DSM_EV_CANCEL is answered by one DSM_WAKE, at once or
+ * later; until then the thread waits. An error is the end of this core: -ENOMEM,
+ * -EBADMSG (a message is damaged), -EPROTO (it cannot be, by the protocol), -EINVAL (the
+ * event), or what the host returned.
  */
 int dsm_core_step(struct dsm_core *core, const struct dsm_event *event, struct dsm_actions *out);
 

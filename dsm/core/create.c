@@ -91,6 +91,11 @@ int dsm_core_set_home(struct dsm_core *c, uint32_t page, uint32_t home)
 	return 0;
 }
 
+uint32_t dsm_core_home(const struct dsm_core *c, uint32_t page)
+{
+	return c->pages[page].home;
+}
+
 static void free_letters(struct dsm_letters *l)
 {
 	while (l->head) {
@@ -140,6 +145,8 @@ void dsm_core_destroy(struct dsm_core *c)
 	}
 	for (uint32_t q = 0; c->bundles && q < c->c.processes; q++)
 		dsm_buf_free(&c->bundles[q]);
+	for (uint32_t t = 0; c->threads && t < c->c.threads; t++)
+		dsm_buf_free(&c->threads[t].told);
 	free_letters(&c->local);
 	free_letters(&c->deferred);
 	free_tables(c);

@@ -27,7 +27,13 @@
 	X(DUPLICATES, "a message that comes twice is handled twice") \
 	X(UNORDERED_WAIT, "a wait gives its lock up before it is in the queue") \
 	X(LOST_RESUME, "a signal is lost on who has not given its lock up yet") \
-	X(WORD_DIFFS, "a diff has whole words")
+	X(WORD_DIFFS, "a diff has whole words") \
+	X(UNSEEN_RELEASE, "a release does not ask for unseen writes") \
+	X(UNSEEN_VOID, "unseen writes to a page that becomes void are not asked for") \
+	X(TWIN_STAYS, "a page is written after it was compared, and its twin is the old one") \
+	X(UNORDERED_TELL, "who tells does not release before") \
+	X(TELL_NO_NOTICES, "who is told gets no notices") \
+	X(LOST_CANCEL, "a wait that is over stays in the queue of its condition")
 
 enum dsm_fault {
 	DSM_FAULT_NONE,

@@ -51,7 +51,7 @@ static int ask(struct dsm_core *c, struct dsm_lock *l, bool try)
 static int take(struct dsm_core *c, struct dsm_lock *l, uint32_t thread)
 {
 	l->held = true;
-	return dsm_wake(c, thread, 0);
+	return dsm_wake(c, thread, c->threads[thread].result);
 }
 
 int dsm_lock(struct dsm_core *c, uint32_t thread, uint64_t id, bool try)
@@ -131,6 +131,18 @@ int dsm_unlock(struct dsm_core *c, uint32_t thread, uint64_t id)
 	if (dsm_fault(NO_FLUSH))
 		return dsm_lock_released(c, thread);
 	return dsm_release(c, thread);
+}
+
+/* The token comes all the same, as for one that only tried. */
+int dsm_lock_cancel(struct dsm_core *c, uint32_t thread)
+{
+	struct dsm_lock *l = get_lock(c, c->threads[thread].lock);
+
+	if (!l)
+		return -ENOMEM;
+	if (c->threads[thread].competes || !dsm_queue_remove(c, &l->waiters, thread))
+		return 0;
+	return dsm_wake(c, thread, -ETIMEDOUT);
 }
 
 int dsm_lock_released(struct dsm_core *c, uint32_t thread)

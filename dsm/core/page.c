@@ -35,22 +35,57 @@ static int ask(struct dsm_core *c, uint32_t page)
 			.kind = DSM_FETCH, .id = page, .arg = p->need }, NULL);
 }
 
-/* The page may be read. At home there is no twin: the page is what is sent. */
-static int make_writable(struct dsm_core *c, uint32_t page)
+/* At home there is no twin: the page is what is sent. */
+static int mark_dirty(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
 
-	if (!(p->flags & PAGE_DIRTY)) {
-		p->flags |= PAGE_DIRTY;
-		c->dirty[c->ndirty++] = page;
-		if (!is_home(c, page)) {
-			p->twin = c->c.host.twin(c->c.host.ctx, page);
-			if (!p->twin)
-				return -ENOMEM;
-			c->counters.twins++;
-		}
+	if (p->flags & PAGE_DIRTY)
+		return 0;
+	p->flags |= PAGE_DIRTY;
+	c->dirty[c->ndirty++] = page;
+	if (is_home(c, page))
+		return 0;
+	p->twin = c->c.host.twin(c->c.host.ctx, page);
+	if (!p->twin)
+		return -ENOMEM;
+	c->counters.twins++;
+	return 0;
+}
+
+/* The page may be read. With a host that notices writes that is all there is to do. */
+static int make_writable(struct dsm_core *c, uint32_t page)
+{
+	int err;
+
+	if (c->c.host.written)
+		return dsm_protect(c, page, DSM_READ);
+	err = mark_dirty(c, page);
+	return err ? err : dsm_protect(c, page, DSM_WRITE);
+}
+
+/*
+ * What was written unseen. Called when pages were shut, or are about to be compared:
+ * first shut, then ask, then look, so that no write is late.
+ */
+int dsm_page_collect(struct dsm_core *c)
+{
+	ssize_t n;
+	int err = 0;
+
+	if (!c->c.host.written)
+		return 0;
+	n = c->c.host.written(c->c.host.ctx, c->order, c->c.pages);
+	if (n < 0)
+		return (int)n;
+	for (ssize_t i = 0; !err && i < n; i++) {
+		/* Alone since, at home: then it need not be seen. */
+		if (c->pages[c->order[i]].prot == DSM_WRITE)
+			c->c.host.untwin(c->c.host.ctx, c->order[i]);
+		else
+			err = mark_dirty(c, c->order[i]);
 	}
-	return dsm_protect(c, page, DSM_WRITE);
+	return err;
 }
 
 int dsm_page_fault(struct dsm_core *c, uint32_t thread, uint32_t page, bool write)
@@ -68,7 +103,7 @@ int dsm_page_fault(struct dsm_core *c, uint32_t thread, uint32_t page, bool writ
 		return p->flags & PAGE_FETCHING ? 0 : ask(c, page);
 	}
 	/* Another thread may have been here first. */
-	err = write && p->prot != DSM_WRITE ? make_writable(c, page) : 0;
+	err = write && p->prot == DSM_READ ? make_writable(c, page) : 0;
 	return err ? err : dsm_wake(c, thread, 0);
 }
 
@@ -95,9 +130,13 @@ int dsm_page_notice(struct dsm_core *c, const struct dsm_notice *notice)
 int dsm_page_invalidate(struct dsm_core *c)
 {
 	size_t n = c->nstale;
+	int err;
 
 	c->nstale = 0;
-	return n ? c->c.host.protect(c->c.host.ctx, c->stale, n, DSM_NONE) : 0;
+	if (!n)
+		return 0;
+	err = c->c.host.protect(c->c.host.ctx, c->stale, n, DSM_NONE);
+	return err || dsm_fault(UNSEEN_VOID) ? err : dsm_page_collect(c);
 }
 
 int dsm_on_fetch(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)

@@ -35,18 +35,32 @@ static int send_bundle(struct dsm_core *c, uint32_t home)
 	return err;
 }
 
+/*
+ * Where writes go unseen nothing stops them: what is sent, and nothing else, becomes the
+ * twin's, for the host keeps it if there were any meanwhile.
+ */
+static int encode(struct dsm_core *c, uint32_t page, size_t *len)
+{
+	struct dsm_page *p = &c->pages[page];
+
+	*len = dsm_diff_encode(c->c.diff, c->c.host.page(c->c.host.ctx, page), p->twin,
+			       c->c.unit, c->masks, c->encoded);
+	if (!c->c.host.written || !*len || dsm_fault(TWIN_STAYS))
+		return 0;
+	return dsm_diff_apply(c->c.diff, p->twin, NULL, c->c.unit, c->encoded, *len);
+}
+
 static int add_diff(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
 	struct dsm_buf *b = &c->bundles[p->home];
-	size_t len = dsm_diff_encode(c->c.diff, c->c.host.page(c->c.host.ctx, page), p->twin,
-				     c->c.unit, c->masks, c->encoded);
-	int err = 0;
+	size_t len;
+	int err = encode(c, page, &len);
 
 	c->c.host.untwin(c->c.host.ctx, page);
 	p->twin = NULL;
-	if (!len)
-		return 0;
+	if (err || !len)
+		return err;
 	/* A copy under way to us left its home without what we send now. */
 	if (p->flags & PAGE_FETCHING)
 		p->flags |= PAGE_REFETCH;
@@ -71,7 +85,25 @@ static int close_at_home(struct dsm_core *c, uint32_t page)
 	struct dsm_page *p = &c->pages[page];
 
 	p->flags &= (uint8_t)~PAGE_SHARED;
+	if (c->c.host.written)
+		c->c.host.untwin(c->c.host.ctx, page);
 	return add_notice(c, page, ++p->version);
+}
+
+/* Those pages, where the host would have noted the next write. */
+static int open_at_home(struct dsm_core *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; c->c.host.written && i < c->ndirty; i++) {
+		struct dsm_page *p = &c->pages[c->dirty[i]];
+
+		if (p->home == c->c.self && p->prot == DSM_READ) {
+			p->prot = DSM_WRITE;
+			c->order[n++] = c->dirty[i];
+		}
+	}
+	return n ? c->c.host.protect(c->c.host.ctx, c->order, n, DSM_WRITE) : 0;
 }
 
 static int by_page(const void *a, const void *b)
@@ -104,8 +136,10 @@ static int start_release(struct dsm_core *c)
 	c->flushing = true;
 	c->flushed = c->flush_next;
 	dsm_queue_init(&c->flush_next);
+	err = dsm_fault(UNSEEN_RELEASE) ? 0 : dsm_page_collect(c);
 	qsort(c->dirty, c->ndirty, sizeof(*c->dirty), by_page);
-	err = protect_written(c);
+	if (!err)
+		err = protect_written(c);
 	for (size_t i = 0; !err && i < c->ndirty; i++) {
 		uint32_t page = c->dirty[i];
 
@@ -113,6 +147,8 @@ static int start_release(struct dsm_core *c)
 		err = c->pages[page].home == c->c.self ? close_at_home(c, page) :
 							 add_diff(c, page);
 	}
+	if (!err)
+		err = open_at_home(c);
 	c->ndirty = 0;
 	for (uint32_t home = 0; !err && home < c->c.processes; home++)
 		err = send_bundle(c, home);
@@ -137,6 +173,9 @@ static int finish_release(struct dsm_core *c)
 			break;
 		case DOING_BARRIER:
 			err = dsm_barrier_released(c, thread);
+			break;
+		case DOING_TELL:
+			err = dsm_tell_released(c, thread);
 			break;
 		default:
 			err = -EPROTO;

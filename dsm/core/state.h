@@ -40,13 +40,17 @@ enum dsm_doing {
 	DOING_ENQUEUE,		/* of a wait: until the condition's manager has it */
 	DOING_WAIT_UNLOCK,
 	DOING_WAIT,
+	DOING_TELL,
 };
 
 struct dsm_thread {
 	uint64_t id, lock;
+	struct dsm_buf told;	/* what it tells when its writes are at home */
+	int result;		/* of the wait, when it has its lock again */
 	uint32_t next;
 	uint8_t doing;
 	bool resumed;		/* the signal came before the lock was given up */
+	bool competes;		/* for the lock of its wait, which cannot be cancelled */
 };
 
 struct dsm_record {
@@ -148,12 +152,14 @@ struct dsm_core {
 /* core.c */
 void *dsm_grow(void *v, size_t size, size_t need, size_t *room);
 int dsm_wake(struct dsm_core *c, uint32_t thread, int result);
+int dsm_told(struct dsm_core *c, uint32_t from, const void *data, size_t len);
 int dsm_post(struct dsm_core *c, uint32_t to, const struct dsm_message_head *head,
 	     const struct dsm_buf *payload);
 int dsm_defer(struct dsm_core *c, const struct dsm_message_head *head, struct dsm_reader payload);
 void dsm_enqueue(struct dsm_core *c, struct dsm_queue *q, uint32_t thread);
 uint32_t dsm_dequeue(struct dsm_core *c, struct dsm_queue *q);
 void dsm_queue_init(struct dsm_queue *q);
+bool dsm_queue_remove(struct dsm_core *c, struct dsm_queue *q, uint32_t thread);
 /* A new one of @size bytes, zero but for its number; *@made says so. */
 void *dsm_table_get(struct dsm_table *t, uint64_t id, size_t size, bool *made);
 
@@ -161,6 +167,7 @@ void *dsm_table_get(struct dsm_table *t, uint64_t id, size_t size, bool *made);
 int dsm_page_fault(struct dsm_core *c, uint32_t thread, uint32_t page, bool write);
 int dsm_page_notice(struct dsm_core *c, const struct dsm_notice *notice);
 int dsm_page_invalidate(struct dsm_core *c);
+int dsm_page_collect(struct dsm_core *c);
 int dsm_on_fetch(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_page(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot);
@@ -169,6 +176,11 @@ int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot);
 int dsm_release(struct dsm_core *c, uint32_t thread);
 int dsm_on_diff(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_ack(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
+
+/* tell.c */
+int dsm_tell(struct dsm_core *c, uint32_t thread, const struct dsm_event *ev);
+int dsm_tell_released(struct dsm_core *c, uint32_t thread);
+int dsm_on_tell(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 
 /* notice.c */
 bool dsm_covers(const struct dsm_core *c, const uint64_t *a, const uint64_t *b);
@@ -191,6 +203,7 @@ int dsm_on_notices(struct dsm_core *c, const struct dsm_message_head *h, struct 
 int dsm_lock(struct dsm_core *c, uint32_t thread, uint64_t id, bool try);
 int dsm_unlock(struct dsm_core *c, uint32_t thread, uint64_t id);
 int dsm_lock_released(struct dsm_core *c, uint32_t thread);
+int dsm_lock_cancel(struct dsm_core *c, uint32_t thread);
 int dsm_on_lock(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_forward(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_grant(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
@@ -208,9 +221,11 @@ void dsm_gather_free(struct dsm_gather *g);
 int dsm_wait(struct dsm_core *c, uint32_t thread, uint64_t id, uint64_t lock);
 int dsm_signal(struct dsm_core *c, uint32_t thread, uint64_t id, bool all);
 int dsm_wait_released(struct dsm_core *c, uint32_t thread);
+int dsm_wait_cancel(struct dsm_core *c, uint32_t thread);
 int dsm_on_enqueue(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_enqueued(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_signal(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
+int dsm_on_leave(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_resume(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 
 #endif

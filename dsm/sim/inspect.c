@@ -116,8 +116,9 @@ static uint64_t mix_pages(uint64_t h, struct world_process *p)
 		h = world_mix(h, (uint64_t)at->home << 16 | at->prot << 8 | at->flags);
 		h = mix_queue(h, c, &at->waiters);
 		h = world_mix_bytes(h, p->memory + (size_t)i * c->c.unit, c->c.unit);
-		if (at->twin)
-			h = world_mix_bytes(h, at->twin, c->c.unit);
+		if (p->twins[i])
+			h = world_mix_bytes(h, p->twins[i], c->c.unit);
+		h = world_mix(h, (uint64_t)p->is_noted[i] << 1 | p->is_taken[i]);
 	}
 	for (size_t i = 0; i < c->ndirty; i++)
 		h = world_mix(h, c->dirty[i]);
@@ -223,8 +224,9 @@ static uint64_t mix_process(uint64_t h, struct world_process *p)
 	for (uint32_t t = 0; t < c->c.threads; t++) {
 		const struct dsm_thread *at = &c->threads[t];
 
-		h = world_mix(h, (uint64_t)at->doing << 2 | at->resumed << 1 |
+		h = world_mix(h, (uint64_t)at->doing << 3 | at->competes << 2 | at->resumed << 1 |
 				 p->threads[t].blocked);
+		h = world_mix(h, (uint64_t)(int64_t)at->result);
 		if (at->doing != DOING_NOTHING)
 			h = world_mix(world_mix(h, at->id), at->lock);
 	}
@@ -235,7 +237,7 @@ static uint64_t mix_process(uint64_t h, struct world_process *p)
 
 uint64_t world_digest(struct world *w, uint64_t seed)
 {
-	uint64_t h = seed;
+	uint64_t h = world_mix(seed, w->told);
 
 	for (uint32_t i = 0; i < w->c.processes; i++)
 		h = mix_process(h, &w->processes[i]);

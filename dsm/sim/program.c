@@ -174,6 +174,13 @@ static void leave_barrier(struct run *r, uint32_t g)
 	r->barrier_turn[g] = !turn;
 }
 
+static void tell(struct run *r, uint32_t g, const struct op *op)
+{
+	join(r->mail_clock[op->value], r->clock[g]);
+	r->clock[g][g]++;
+	world_tell(r->world, process_of(r, g), g % r->program->world.threads, op->lock, op->value);
+}
+
 static void begin(struct run *r, uint32_t g, const struct op *op)
 {
 	switch (op->kind) {
@@ -182,6 +189,12 @@ static void begin(struct run *r, uint32_t g, const struct op *op)
 		break;
 	case OP_TRYLOCK:
 		send_event(r, g, DSM_EV_TRYLOCK, op->lock, 0);
+		break;
+	case OP_TIMEDLOCK:
+		send_event(r, g, DSM_EV_LOCK, op->lock, 0);
+		break;
+	case OP_TELL:
+		tell(r, g, op);
 		break;
 	case OP_UNLOCK:
 		give_lock(r, g, op->lock);
@@ -203,13 +216,14 @@ static void end(struct run *r, uint32_t g, const struct op *op)
 	int result = r->world->processes[process_of(r, g)]
 		.threads[g % r->program->world.threads].result;
 
-	if (op->kind == OP_TRYLOCK && result == -EBUSY) {
+	if ((op->kind == OP_TRYLOCK && result == -EBUSY) ||
+	    (op->kind == OP_TIMEDLOCK && result == -ETIMEDOUT)) {
 		r->pc[g] += op->len;
 		return;
 	}
 	if (result)
 		world_fail(r->world, "thread %u: result %d", g, result);
-	if (op->kind == OP_LOCK || op->kind == OP_TRYLOCK)
+	if (op->kind == OP_LOCK || op->kind == OP_TRYLOCK || op->kind == OP_TIMEDLOCK)
 		get_lock(r, g, op->lock);
 	if (op->kind == OP_BARRIER)
 		leave_barrier(r, g);
@@ -239,6 +253,9 @@ static void run_thread(struct run *r, uint32_t g)
 	case OP_WAIT:
 		if (!do_wait(r, g, op))
 			return;
+		break;
+	case OP_HEAR:
+		join(r->clock[g], r->mail_clock[op->value]);
 		break;
 	default:
 		if (!r->phase[g]) {
@@ -273,17 +290,62 @@ void run_end(struct run *r)
 	world_destroy(r->world);
 }
 
+static const struct op *next_op(const struct run *r, uint32_t g)
+{
+	return r->pc[g] < r->program->nops[g] ? &r->program->ops[g][r->pc[g]] : NULL;
+}
+
+static bool can_go_on(const struct run *r, uint32_t g)
+{
+	const struct op *op = next_op(r, g);
+
+	return op && !is_blocked(r, g) &&
+	       (op->kind != OP_HEAR || r->world->told >> op->value & 1);
+}
+
+static bool can_be_late(const struct run *r, uint32_t g)
+{
+	const struct op *op = next_op(r, g);
+
+	return op && r->cancels < r->program->cancels && is_blocked(r, g) &&
+	       (op->kind == OP_TIMEDLOCK || (op->kind == OP_WAIT && r->phase[g]));
+}
+
+bool run_can_touch(const struct run *r, uint32_t g)
+{
+	const struct op *op = next_op(r, g);
+
+	return op && can_go_on(r, g) && (op->kind == OP_READ || op->kind == OP_WRITE) &&
+	       world_can_touch(r->world, process_of(r, g),
+			       r->program->address[op->place] / r->program->world.unit,
+			       op->kind == OP_WRITE);
+}
+
+void run_touch(struct run *r, uint32_t g)
+{
+	run_thread(r, g);
+}
+
 uint32_t run_options(struct run *r, uint32_t *options)
 {
 	uint32_t n = 0;
 
 	for (uint32_t g = 0; g < r->threads; g++)
-		if (r->pc[g] < r->program->nops[g] && !is_blocked(r, g))
+		if (can_go_on(r, g))
 			options[n++] = g;
+	for (uint32_t g = 0; g < r->threads; g++)
+		if (can_be_late(r, g))
+			options[n++] = PROGRAM_THREADS + g;
 	for (uint32_t i = 0; i < r->world->c.processes * r->world->c.processes; i++)
 		if (r->world->channels[i].head)
-			options[n++] = PROGRAM_THREADS + i;
+			options[n++] = 2 * PROGRAM_THREADS + i;
 	return n;
+}
+
+static void make_late(struct run *r, uint32_t g)
+{
+	r->cancels++;
+	world_cancel(r->world, process_of(r, g), g % r->program->world.threads);
 }
 
 void run_take(struct run *r, uint32_t option, bool twice)
@@ -292,9 +354,11 @@ void run_take(struct run *r, uint32_t option, bool twice)
 
 	if (option < PROGRAM_THREADS)
 		run_thread(r, option);
+	else if (option < 2 * PROGRAM_THREADS)
+		make_late(r, option - PROGRAM_THREADS);
 	else
-		world_deliver(r->world, (option - PROGRAM_THREADS) / n,
-			      (option - PROGRAM_THREADS) % n, twice);
+		world_deliver(r->world, (option - 2 * PROGRAM_THREADS) / n,
+			      (option - 2 * PROGRAM_THREADS) % n, twice);
 	world_check(r->world);
 }
 
@@ -329,6 +393,8 @@ uint64_t run_digest(struct run *r)
 	h = world_mix_bytes(h, r->barrier_clock, sizeof(r->barrier_clock));
 	h = world_mix_bytes(h, r->barrier_in, sizeof(r->barrier_in));
 	h = world_mix_bytes(h, r->barrier_turn, sizeof(r->barrier_turn));
+	h = world_mix_bytes(h, r->mail_clock, sizeof(r->mail_clock));
+	h = world_mix(h, r->cancels);
 	for (uint32_t i = 0; i < r->program->nplaces; i++) {
 		const struct place *at = &r->places[i];
 
@@ -342,10 +408,12 @@ uint64_t run_digest(struct run *r)
 void program_print(const struct program *p, const bool *skip)
 {
 	static const char *const names[] = { "read", "write", "load", "store", "lock", "trylock",
-					     "unlock", "barrier", "add", "wait", "signal" };
+					     "unlock", "barrier", "add", "wait", "signal",
+					     "timedlock", "tell", "hear" };
 
-	printf("# %u processes of %u threads, %u pages of %u\n", p->world.processes,
-	       p->world.threads, p->world.pages, p->world.unit);
+	printf("# %u processes of %u threads, %u pages of %u%s\n", p->world.processes,
+	       p->world.threads, p->world.pages, p->world.unit,
+	       p->world.unseen ? ", writes unseen" : "");
 	for (uint32_t g = 0; g < p->world.processes * p->world.threads; g++) {
 		printf("# thread %u (process %u):", g, g / p->world.threads);
 		for (uint32_t i = 0; i < p->nops[g]; i++) {
@@ -357,6 +425,8 @@ void program_print(const struct program *p, const bool *skip)
 			if (op->kind == OP_READ || op->kind == OP_WRITE)
 				printf(" %u+%u:%u", p->address[op->place] / p->world.unit,
 				       p->address[op->place] % p->world.unit, op->len);
+			else if (op->kind == OP_TELL || op->kind == OP_HEAR)
+				printf(" %u", op->value);
 			else if (op->kind != OP_BARRIER)
 				printf(" %u", op->lock);
 			putchar(',');

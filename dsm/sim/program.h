@@ -15,6 +15,7 @@
 #define PROGRAM_PLACES	96	/* bytes that are looked at */
 #define PROGRAM_LOCKS	4
 #define PROGRAM_REGS	4
+#define PROGRAM_MAIL	64	/* that are told, each once */
 
 enum op_kind {
 	OP_READ,	/* len places from place, against the oracle */
@@ -28,6 +29,9 @@ enum op_kind {
 	OP_ADD,		/* value to place, which the lock held protects */
 	OP_WAIT,	/* while place is 0 waits for condition lock, with that lock */
 	OP_SIGNAL,	/* condition lock; len: all */
+	OP_TIMEDLOCK,	/* lock; if its time is over first, skips len operations */
+	OP_TELL,	/* process lock is told value */
+	OP_HEAR,	/* waits until its process was told value */
 };
 
 struct op {
@@ -44,6 +48,7 @@ struct program {
 	uint32_t nops[PROGRAM_THREADS];
 	uint32_t barrier_threads;	/* of each process, the first ones */
 	bool idle_at_end;		/* the last barrier leaves nothing behind */
+	uint32_t cancels;		/* of timed locks and of waits, at most */
 };
 
 struct place {
@@ -67,6 +72,8 @@ struct run {
 	uint32_t barrier_in[2];
 	uint8_t barrier_turn[PROGRAM_THREADS];
 	struct place places[PROGRAM_PLACES];
+	uint32_t mail_clock[PROGRAM_MAIL][PROGRAM_THREADS];
+	uint32_t cancels;			/* so far */
 	uint64_t checked;			/* bytes read that the oracle had a say on */
 };
 
@@ -74,10 +81,17 @@ void run_start(struct run *r, const struct program *p, const bool *skip);
 void run_end(struct run *r);
 
 /*
- * What can happen next: threads 0 and on, then PROGRAM_THREADS + a channel's number.
+ * What can happen next: threads 0 and on, then PROGRAM_THREADS + a thread whose time is
+ * over, then 2 * PROGRAM_THREADS + a channel's number.
  * Returns how many; with none the run is over, or stuck.
  */
 uint32_t run_options(struct run *r, uint32_t *options);
+/*
+ * The thread's next operation touches a page that is there for it. That needs no event,
+ * so it may happen in the middle of a step.
+ */
+bool run_can_touch(const struct run *r, uint32_t g);
+void run_touch(struct run *r, uint32_t g);
 void run_take(struct run *r, uint32_t option, bool twice);
 bool run_is_done(const struct run *r);
 /* After the last step: all threads through, everything idle. */

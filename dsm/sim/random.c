@@ -16,7 +16,7 @@
 #define MOST_OPS	512u
 #define MOST_UNITS	1024u
 #define MOST_STEPS	200000u
-#define MOST_OPTIONS	(PROGRAM_THREADS + PROGRAM_THREADS * PROGRAM_THREADS)
+#define MOST_OPTIONS	(2 * PROGRAM_THREADS + PROGRAM_THREADS * PROGRAM_THREADS)
 #define ORDINARY_LOCKS	3u
 #define SEMAPHORE	3u		/* its lock and its condition */
 
@@ -28,6 +28,7 @@ struct maker {
 	uint16_t unit;
 	uint32_t duplicates;		/* percent */
 	uint32_t threads;
+	uint8_t mail;
 };
 
 static uint32_t draw(struct maker *m, uint32_t n)
@@ -65,12 +66,14 @@ static struct op make_access(struct maker *m)
 static void make_section(struct maker *m, uint32_t g, uint32_t above)
 {
 	uint8_t lock = (uint8_t)(above + draw(m, m->locks - above));
-	bool try = !draw(m, 6);
+	static const uint8_t kinds[6] = { OP_TRYLOCK, OP_TIMEDLOCK, OP_LOCK, OP_LOCK, OP_LOCK,
+					  OP_LOCK };
+	uint8_t kind = kinds[draw(m, 6)];
 	uint32_t at = m->p.nops[g];
 
 	if (at + 40 > MOST_OPS)
 		return;
-	add(m, g, (struct op){ .kind = try ? OP_TRYLOCK : OP_LOCK, .lock = lock });
+	add(m, g, (struct op){ .kind = kind, .lock = lock });
 	for (uint32_t n = 1 + draw(m, 5); n; n--) {
 		/* In the order of their numbers, or they would deadlock. */
 		if (!draw(m, 6) && lock + 1u < m->locks)
@@ -79,7 +82,7 @@ static void make_section(struct maker *m, uint32_t g, uint32_t above)
 			add(m, g, make_access(m));
 	}
 	add(m, g, (struct op){ .kind = OP_UNLOCK, .lock = lock });
-	if (try)
+	if (kind != OP_LOCK)
 		m->p.ops[g][at].len = (uint8_t)(m->p.nops[g] - at - 1);
 }
 
@@ -132,6 +135,23 @@ static void make_semaphore(struct maker *m)
 	}
 }
 
+/* One thread tells another's process, as who makes a thread, or ends, does. */
+static void make_mail(struct maker *m)
+{
+	for (uint32_t n = draw(m, 4); n && m->mail < PROGRAM_MAIL; n--, m->mail++) {
+		uint32_t from = draw(m, m->threads), to = draw(m, m->threads);
+
+		next_unit(m);
+		if (from == to)
+			continue;
+		add(m, from, make_access(m));
+		add(m, from, (struct op){ .kind = OP_TELL, .value = m->mail,
+					  .lock = (uint8_t)(to / m->p.world.threads) });
+		add(m, to, (struct op){ .kind = OP_HEAR, .value = m->mail });
+		add(m, to, make_access(m));
+	}
+}
+
 static void add_barrier(struct maker *m, uint8_t id)
 {
 	next_unit(m);
@@ -161,6 +181,8 @@ static void make_world(struct maker *m)
 	m->threads = k->processes * k->threads;
 	m->locks = 1 + draw(m, ORDINARY_LOCKS);
 	m->duplicates = draw(m, 2) ? 0 : draw(m, 30);
+	m->p.cancels = draw(m, 2) ? 0 : 1 + draw(m, 8);
+	k->unseen = draw(m, 2);
 	m->p.barrier_threads = draw(m, 2) ? k->threads : 1 + draw(m, k->threads);
 }
 
@@ -200,6 +222,7 @@ static void make(struct maker *m, uint64_t seed)
 			make_items(m, g);
 		if (draw(m, 2))
 			make_semaphore(m);
+		make_mail(m);
 		for (uint32_t g = 0; g < m->threads; g++)
 			make_items(m, g);
 		add_barrier(m, (uint8_t)draw(m, 2));
@@ -249,6 +272,22 @@ static void add_tally(struct random_tally *t, const struct run *r)
 	}
 }
 
+/* Threads of the process go on in the middle of a step, as long as pages let them. */
+struct siblings {
+	struct run *run;
+	struct sonde_rng *rng;
+};
+
+static void touch_between(void *ctx, uint32_t process)
+{
+	struct siblings *s = ctx;
+	uint32_t threads = s->run->program->world.threads;
+
+	for (uint32_t g = process * threads; g < (process + 1) * threads; g++)
+		while (run_can_touch(s->run, g) && !sonde_rng_below(s->rng, 3))
+			run_touch(s->run, g);
+}
+
 static bool execute(const struct maker *m, uint64_t seed, const bool *skip, char *why,
 		    struct random_tally *tally)
 {
@@ -263,6 +302,8 @@ static bool execute(const struct maker *m, uint64_t seed, const bool *skip, char
 	for (uint32_t i = 0; i < MOST_OPTIONS; i++)
 		weights[i] = speeds[sonde_rng_below(&rng, 4)];
 	run_start(&r, &m->p, skip);
+	r.world->between = touch_between;
+	r.world->ctx = &(struct siblings){ &r, &rng };
 	while (!r.world->why[0] && (n = run_options(&r, options))) {
 		if (++steps > MOST_STEPS)
 			world_fail(r.world, "no end after %u steps", steps - 1);

@@ -30,6 +30,14 @@ void world_fail(struct world *w, const char *format, ...)
 }
 
 /* ---- the fault back end ---- */
+static void interrupt(struct world_process *p)
+{
+	struct world *w = p->world;
+
+	if (w->between)
+		w->between(w->ctx, (uint32_t)(p - w->processes));
+}
+
 static void *page_of(void *ctx, uint32_t page)
 {
 	struct world_process *p = ctx;
@@ -41,9 +49,56 @@ static int protect(void *ctx, const uint32_t *pages, size_t n, enum dsm_prot pro
 {
 	struct world_process *p = ctx;
 
+	interrupt(p);
 	for (size_t i = 0; i < n; i++)
 		p->prot[pages[i]] = (uint8_t)prot;
+	interrupt(p);
 	return 0;
+}
+
+static void make_twin(struct world_process *p, uint32_t page)
+{
+	p->twins[page] = allocate(1, p->world->c.unit);
+	memcpy(p->twins[page], page_of(p, page), p->world->c.unit);
+	p->ntwins++;
+}
+
+static void *unseen_twin(void *ctx, uint32_t page)
+{
+	struct world_process *p = ctx;
+
+	if (!p->twins[page] || p->is_taken[page])
+		world_fail(p->world, "page %u was not written, or its twin is taken", page);
+	p->is_taken[page] = true;
+	return p->twins[page];
+}
+
+static void unseen_untwin(void *ctx, uint32_t page)
+{
+	struct world_process *p = ctx;
+
+	interrupt(p);
+	p->is_taken[page] = false;
+	if (p->is_noted[page] || !p->twins[page])
+		return;
+	free(p->twins[page]);
+	p->twins[page] = NULL;
+	p->ntwins--;
+}
+
+static ssize_t unseen_written(void *ctx, uint32_t *pages, size_t room)
+{
+	struct world_process *p = ctx;
+	size_t n = 0;
+
+	interrupt(p);
+	for (uint32_t page = 0; page < p->world->c.pages && n < room; page++) {
+		if (p->is_noted[page])
+			pages[n++] = page;
+		p->is_noted[page] = false;
+	}
+	interrupt(p);
+	return (ssize_t)n;
 }
 
 static void *twin(void *ctx, uint32_t page)
@@ -53,9 +108,7 @@ static void *twin(void *ctx, uint32_t page)
 	if (p->twins[page])
 		world_fail(p->world, "a second twin of page %u", page);
 	else
-		p->twins[page] = allocate(1, p->world->c.unit);
-	memcpy(p->twins[page], page_of(p, page), p->world->c.unit);
-	p->ntwins++;
+		make_twin(p, page);
 	return p->twins[page];
 }
 
@@ -81,7 +134,14 @@ static void create_process(struct world *w, uint32_t self)
 			  .untwin = untwin },
 	};
 
+	if (k->unseen) {
+		config.host.twin = unseen_twin;
+		config.host.untwin = unseen_untwin;
+		config.host.written = unseen_written;
+	}
 	p->world = w;
+	p->is_noted = allocate(k->pages, sizeof(*p->is_noted));
+	p->is_taken = allocate(k->pages, sizeof(*p->is_taken));
 	p->memory = allocate(k->pages, k->unit);
 	p->prot = allocate(k->pages, 1);
 	memset(p->prot, DSM_READ, k->pages);
@@ -118,7 +178,11 @@ void world_destroy(struct world *w)
 		dsm_core_destroy(p->core);
 		free(p->memory);
 		free(p->prot);
+		for (uint32_t page = 0; page < w->c.pages; page++)
+			free(p->twins[page]);
 		free(p->twins);
+		free(p->is_noted);
+		free(p->is_taken);
 		free(p->versions);
 		free(p->threads);
 	}
@@ -158,12 +222,15 @@ static void step(struct world *w, uint32_t process, const struct dsm_event *ev)
 			   (unsigned long long)ev->id, strerror(-err));
 	for (size_t i = 0; i < w->actions.n; i++) {
 		struct dsm_action *a = &w->actions.v[i];
-		struct world_thread *t = &w->processes[process].threads[a->to];
+		struct world_thread *t;
 
 		if (a->kind == DSM_SEND) {
 			append(world_channel(w, process, a->to), a->data, a->len);
 			a->data = NULL;
+		} else if (a->kind == DSM_TOLD) {
+			w->told |= (uint64_t)1 << (a->data[0] % 64);
 		} else {
+			t = &w->processes[process].threads[a->to];
 			if (!t->blocked)
 				world_fail(w, "process %u: thread %u woken twice", process, a->to);
 			t->blocked = false;
@@ -181,13 +248,44 @@ void world_event(struct world *w, uint32_t process, uint32_t thread, enum dsm_ev
 					      .arg = arg });
 }
 
+void world_cancel(struct world *w, uint32_t process, uint32_t thread)
+{
+	step(w, process, &(struct dsm_event){ .kind = DSM_EV_CANCEL, .thread = thread });
+}
+
+void world_tell(struct world *w, uint32_t process, uint32_t thread, uint32_t to, uint8_t what)
+{
+	w->processes[process].threads[thread].blocked = true;
+	step(w, process, &(struct dsm_event){ .kind = DSM_EV_TELL, .thread = thread, .id = to,
+					      .arg = 1, .data = &what, .len = 1 });
+}
+
+/* The host keeps the page as it was before the first write that nobody sees. */
+static void note(struct world_process *p, uint32_t page)
+{
+	if (p->is_noted[page])
+		return;
+	p->is_noted[page] = true;
+	if (!p->twins[page])
+		make_twin(p, page);
+}
+
+bool world_can_touch(const struct world *w, uint32_t process, uint32_t page, bool write)
+{
+	return w->processes[process].prot[page] >=
+	       (write && !w->c.unseen ? DSM_WRITE : DSM_READ);
+}
+
 uint8_t *world_touch(struct world *w, uint32_t process, uint32_t thread, uint32_t page,
 		     bool write)
 {
 	struct world_process *p = &w->processes[process];
 
-	if (p->prot[page] >= (write ? DSM_WRITE : DSM_READ))
+	if (world_can_touch(w, process, page, write)) {
+		if (write && p->prot[page] == DSM_READ)
+			note(p, page);
 		return page_of(p, page);
+	}
 	world_event(w, process, thread, write ? DSM_EV_WRITE : DSM_EV_READ, page, 0);
 	return NULL;
 }

@@ -30,6 +30,7 @@ struct world_process {
 	struct dsm_core *core;
 	uint8_t *memory, *prot;
 	uint8_t **twins;
+	bool *is_noted, *is_taken;	/* written unseen; its twin is the core's */
 	uint64_t *versions;	/* as last seen, by page */
 	uint32_t ntwins;
 	struct world_thread *threads;
@@ -40,6 +41,7 @@ struct world_config {
 	uint32_t home_shift;		/* page p is at home in p + this, mod processes */
 	uint32_t fanout, handovers, notices_max, message_max;
 	const struct dsm_diff_ops *diff;
+	bool unseen;			/* a host with written(): first writes are no events */
 };
 
 struct world {
@@ -48,6 +50,13 @@ struct world {
 	struct world_channel *channels;	/* from * processes + to */
 	struct dsm_actions actions;
 	uint64_t steps;
+	uint64_t told;			/* bit n: a process was told n, by DSM_EV_TELL */
+	/*
+	 * Called before and after what the host does in the middle of a step: other threads
+	 * of @process may touch pages there. May be NULL.
+	 */
+	void (*between)(void *ctx, uint32_t process);
+	void *ctx;
 	char why[160];			/* what went wrong first; empty if nothing did */
 };
 
@@ -57,6 +66,15 @@ void world_destroy(struct world *w);
 
 /* Remembers what went wrong first. */
 __attribute__((format(printf, 2, 3))) void world_fail(struct world *w, const char *format, ...);
+
+/* What it does stops, if that can be. */
+void world_cancel(struct world *w, uint32_t process, uint32_t thread);
+
+/* DSM_EV_TELL of one byte, @what, below 64. */
+void world_tell(struct world *w, uint32_t process, uint32_t thread, uint32_t to, uint8_t what);
+
+/* Whether world_touch() would give the page at once. */
+bool world_can_touch(const struct world *w, uint32_t process, uint32_t page, bool write);
 
 /* The thread is blocked until it is woken, maybe at once. */
 void world_event(struct world *w, uint32_t process, uint32_t thread, enum dsm_event_kind kind,

@@ -10,20 +10,34 @@ TESTS += $(DSM_TEST_BIN) $(DSM_FAULTS_BIN)
 
 $(DSM_TEST_BIN): $(O)/%: $(O)/%.o $(DSM_LIB)
 	$(say) LD $@
-	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check)
+	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(SONDE_LIBS)
 
 $(DSM_FAULTS_BIN): $(O)/faulty/tests/dsm/faults.o $(DSM_FAULTY_LIB)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^
 
+# Programs that run under mpiexec, once for each MPI that is there.
+define dsm-mpi-tests
+DSM_MPI_BIN += $(O)/$(1)/tests/dsm/mpi/port
+$(O)/$(1)/tests/dsm/mpi/port: $(O)/$(1)/tests/dsm/mpi/port.o $(O)/$(dsm-$(1)-lib).so
+	$$(say) LD $$@
+	$$(Q)$$(call dsm-link,$(1))
+endef
+DSM_MPI_BIN :=
+$(foreach mpi,$(COLL_MPIS),$(eval $(call dsm-mpi-tests,$(mpi))))
+TEST_PROGRAMS += $(DSM_MPI_BIN)
+TESTS += $(sort $(wildcard tests/dsm/*.t))
+
 .PHONY: dsm-programs check-dsm check-dsm-long
 dsm-programs: $(DSM_TEST_BIN) $(DSM_FAULTS_BIN)
 
-check-dsm: dsm-programs ## the tests of dsm/ alone
-	$(Q)prove --timer --failures --comments $(PROVE_FLAGS) $(DSM_TEST_BIN) $(DSM_FAULTS_BIN)
+check-dsm: all dsm-programs $(DSM_MPI_BIN) ## the tests of dsm/ alone
+	$(Q)O='$(O)' SONDE='$(O)/sonde' prove --timer --failures --comments $(PROVE_FLAGS) \
+		$(DSM_TEST_BIN) $(DSM_FAULTS_BIN) $(sort $(wildcard tests/dsm/*.t))
 
-check-dsm-long: dsm-programs ## dsm: 300,000 random programs, kernels of full size
+check-dsm-long: all dsm-programs $(DSM_MPI_BIN) ## dsm: 300,000 random programs, 1 to 8 processes
+	$(Q)O='$(O)' SONDE='$(O)/sonde' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) tests/dsm/jobs.t
 	$(Q)$(O)/tests/dsm/fuzz 1 300000
 	$(Q)$(O)/tests/dsm/search long
 	$(Q)$(O)/tests/dsm/kernels full

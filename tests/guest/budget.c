@@ -60,6 +60,7 @@ static void die(const char *what)
 }
 
 #include "budget_region.h"
+#include "budget_dsm.h"
 
 static int call_nothing(const struct target *t)
 {
@@ -125,6 +126,15 @@ static const struct row rows[] = {
 	  .minus = call_map_touch_unmap_scattered_half,
 	  .pieces = MIB / 2 / SMALL, .is_long = true },
 	{ "map-touch-unmap-2m-thp", call_map_touch_unmap_thp, .is_long = true },
+	{ "dsm-write", call_dsm_write, .pieces = DSM_LIST, .is_long = true },
+	{ "dsm-write-sigsegv", call_dsm_write_sigsegv, .pieces = DSM_LIST,
+	  .is_long = true },
+	{ "dsm-miss", call_dsm_miss, .pieces = DSM_MISSES, .is_long = true },
+	{ "dsm-miss-sigsegv", call_dsm_miss_sigsegv, .pieces = DSM_MISSES,
+	  .is_long = true },
+	{ "dsm-protect", call_dsm_protect, .pieces = DSM_LIST, .is_long = true },
+	{ "dsm-protect-mprotect", call_dsm_protect_mprotect,
+	  .pieces = DSM_LIST, .is_long = true },
 };
 
 static int64_t now_ns(void)

@@ -123,7 +123,8 @@ static bool is_served(unsigned int node, unsigned int nr)
 {
 	if (node)
 		return nr <= _IOC_NR(SONDE_IOC_PREFETCH);
-	return !nr || (nr >= _IOC_NR(SONDE_IOC_EXPORT) && nr < COMMANDS);
+	return !nr || (nr >= _IOC_NR(SONDE_IOC_EXPORT) &&
+		       nr <= _IOC_NR(SONDE_IOC_DSM_CREATE));
 }
 
 static void refuses_unknown_commands(void)

@@ -37,6 +37,7 @@
 #define SONDE_FEAT_COPYV	(1ULL << 6)	/* SONDE_IOC_COPYV, _SLOTS */
 #define SONDE_FEAT_ASYNC	(1ULL << 7)	/* SONDE_COPYV_ASYNC */
 #define SONDE_FEAT_MAP		(1ULL << 8)	/* mmap() of a region */
+#define SONDE_FEAT_DSM		(1ULL << 9)	/* SONDE_IOC_DSM_* */
 
 /*
  * What this open file may do, in struct sonde_info.rights: decided when it was
@@ -708,6 +709,181 @@ struct sonde_copyv {
 	__u32 cpu;
 };
 
+/* Where mmap() of a segment finds what; offsets in bytes. */
+#define SONDE_DSM_VIEW		0ULL		/* the pages, protected; as a whole */
+#define SONDE_DSM_ALIAS		(1ULL << 44)	/* the same pages, always accessible */
+#define SONDE_DSM_TWINS		(1ULL << 45)	/* twin i is at i times the unit */
+
+/* Most bytes of a page of a segment. */
+#define SONDE_DSM_UNIT		(1U << 20)
+
+/**
+ * struct sonde_dsm_create - SONDE_IOC_DSM_CREATE, on /dev/sonde
+ * @size: in: sizeof(struct sonde_dsm_create)
+ * @flags: in: zero
+ * @npages: in: pages of the segment, at least one
+ * @ntwins: in: copies of pages that it has room for; 0: each write to a page that
+ *	is SONDE_DSM_READ is an event
+ * @unit: in: bytes of a page, a power of two from the machine's page size to
+ *	SONDE_DSM_UNIT
+ * @fd: out: the segment, a file of its own (O_CLOEXEC)
+ *
+ * A segment is memory for one process of a distributed shared memory, whose
+ * protocol is in user space: pages that are zero, may be read, and are mapped
+ * up to three times. Whoever holds the descriptor may use it.
+ *
+ * The view at SONDE_DSM_VIEW is for the application. It is mapped shared, as a
+ * whole and once at a time, and cannot be moved or unmapped in part; no call
+ * about it ever splits the mapping. What a page there allows is its
+ * protection, which SONDE_IOC_DSM_PROTECT sets. An access, of a program or of a
+ * system call, that is not allowed sleeps until it is, with signals as in any
+ * sleep of a page fault: system calls can only be killed. An event tells of it,
+ * one for each page and kind of access however many threads wait. What works on
+ * pages rather than addresses (O_DIRECT, process_vm_readv() by others, verbs)
+ * answers EFAULT there, and is for the alias.
+ *
+ * The first write to a page that is SONDE_DSM_READ is not an event: the kernel
+ * keeps a copy of the page, a twin, notes the page as written and lets the
+ * write go on. If no twin is free it is an event after all, and the writer
+ * waits for a free one or for a new protection.
+ *
+ * The alias at SONDE_DSM_ALIAS, and the twins at SONDE_DSM_TWINS, are ordinary
+ * memory, mapped shared, in part or more than once. Mappings are not inherited by
+ * fork().
+ *
+ * read() of the segment gives events, whole struct sonde_dsm_event, and waits for
+ * one unless O_NONBLOCK is set; poll() says when there is one. Where a read fails
+ * with EFAULT the events stay. When the last descriptor is closed, those that
+ * wait, and all that would have to, get SIGBUS; pages that allow an access go on.
+ *
+ * Memory comes as pages are used, for the memory cgroup of who uses them first;
+ * RLIMIT_MEMLOCK is charged for all of it here, unless the caller has
+ * CAP_IPC_LOCK, and so is the module's parameter dsm_pages.
+ *
+ * Errors, after which the structure is as it was: EFAULT, EINVAL (size, flags,
+ * unit, no pages), E2BIG, ENOMEM, ENOBUFS (RLIMIT_MEMLOCK), EDQUOT (dsm_pages),
+ * EMFILE, ENFILE. mmap(): EINVAL (not shared, the view in part), ENXIO (nothing is
+ * there), EBUSY (the view is mapped already).
+ */
+struct sonde_dsm_create {
+	__u32 size;
+	__u32 flags;
+	__u64 npages;
+	__u64 ntwins;
+	__u32 unit;
+	__s32 fd;
+};
+
+/* What an event is about, in struct sonde_dsm_event.flags. */
+#define SONDE_DSM_EVENT_WRITE	(1U << 0)	/* a write; else a read */
+
+/**
+ * struct sonde_dsm_event - what read() of a segment gives
+ * @page: that somebody may not access, or could not when the event was made
+ * @flags: SONDE_DSM_EVENT_*
+ */
+struct sonde_dsm_event {
+	__u32 page;
+	__u32 flags;
+};
+
+/* What a page of the view allows. */
+#define SONDE_DSM_NONE		0
+#define SONDE_DSM_READ		1	/* a first write takes a twin and is noted */
+#define SONDE_DSM_NOTE		2	/* a first write is noted, without a twin */
+#define SONDE_DSM_WRITE		3	/* writes are not noted */
+
+/* Most entries of a list in one call. */
+#define SONDE_DSM_LIST		65536
+
+/**
+ * struct sonde_dsm_protect - SONDE_IOC_DSM_PROTECT, on a segment
+ * @size: in: sizeof(struct sonde_dsm_protect)
+ * @protection: in: SONDE_DSM_NONE to SONDE_DSM_WRITE, for all of them
+ * @pages: in: address of an array of @npages __u32
+ * @npages: in: how many, at most SONDE_DSM_LIST, in any order
+ * @reserved: zero
+ *
+ * When it returns no thread does what is not allowed any more. One flush of
+ * TLBs serves all pages. What allows more than SONDE_DSM_NONE lets all who wait
+ * for that page try again.
+ *
+ * A page that was written since it was collected last stays noted: with
+ * SONDE_DSM_READ or _NOTE it can be written on, with SONDE_DSM_NONE it cannot. With
+ * SONDE_DSM_WRITE it is noted no longer, and its twin is free unless it was told.
+ *
+ * Errors, after which nothing has changed: EFAULT, EINVAL (size, protection,
+ * counts, a page that does not exist), E2BIG, ENOMEM, EPERM (the view is mapped
+ * by another address space), EINTR (a fatal signal).
+ */
+struct sonde_dsm_protect {
+	__u32 size;
+	__u32 protection;
+	__u64 pages;
+	__u32 npages;
+	__u32 reserved;
+};
+
+/* In struct sonde_dsm_written.twin: there is none. */
+#define SONDE_DSM_NO_TWIN	0xffffffffU
+
+/**
+ * struct sonde_dsm_written - a page that was written
+ * @page: which
+ * @twin: where its content before the first write is, or SONDE_DSM_NO_TWIN
+ */
+struct sonde_dsm_written {
+	__u32 page;
+	__u32 twin;
+};
+
+/**
+ * struct sonde_dsm_collect - SONDE_IOC_DSM_COLLECT, on a segment
+ * @size: in: sizeof(struct sonde_dsm_collect)
+ * @flags: in: zero
+ * @written: in: address of an array of @room struct sonde_dsm_written
+ * @room: in: how many, at most SONDE_DSM_LIST
+ * @count: out: how many were noted; fewer than @room: these were all
+ *
+ * Takes pages that were noted as written, the first first. They are as their
+ * protection says again, and threads cannot write to them unnoticed, before it
+ * returns. A twin stays the page's until SONDE_IOC_DSM_UNTWIN, also if the page is
+ * written meanwhile, with whatever the caller writes to it.
+ *
+ * Errors: EFAULT, EINVAL (size, flags, counts), E2BIG, ENOMEM, EPERM and EINTR as
+ * above. Nothing is lost then: what was noted stays so.
+ */
+struct sonde_dsm_collect {
+	__u32 size;
+	__u32 flags;
+	__u64 written;
+	__u32 room;
+	__u32 count;
+};
+
+/**
+ * struct sonde_dsm_untwin - SONDE_IOC_DSM_UNTWIN, on a segment
+ * @size: in: sizeof(struct sonde_dsm_untwin)
+ * @flags: in: zero
+ * @pages: in: address of an array of @npages __u32
+ * @npages: in: how many, at most SONDE_DSM_LIST
+ * @reserved: zero
+ *
+ * The caller no longer needs the twins of these pages, if they have any. That of
+ * a page which was written since it was collected last stays, as it is: as what
+ * the page was before those writes.
+ *
+ * Errors, after which nothing has changed: EFAULT, EINVAL (size, flags, counts, a
+ * page that does not exist), E2BIG, ENOMEM.
+ */
+struct sonde_dsm_untwin {
+	__u32 size;
+	__u32 flags;
+	__u64 pages;
+	__u32 npages;
+	__u32 reserved;
+};
+
 #define SONDE_IOC_INFO		_IOWR(SONDE_IOC_MAGIC, 0x00, struct sonde_info)
 #define SONDE_IOC_FRAMES	_IOWR(SONDE_IOC_MAGIC, 0x01, struct sonde_frames)
 #define SONDE_IOC_ALLOC		_IOWR(SONDE_IOC_MAGIC, 0x02, struct sonde_alloc)
@@ -719,5 +895,11 @@ struct sonde_copyv {
 #define SONDE_IOC_COPYV		_IOWR(SONDE_IOC_MAGIC, 0x08, struct sonde_copyv)
 #define SONDE_IOC_SLOTS		_IOWR(SONDE_IOC_MAGIC, 0x09, struct sonde_slots)
 #define SONDE_IOC_CHECK		_IOWR(SONDE_IOC_MAGIC, 0x0a, struct sonde_check)
+
+#define SONDE_IOC_DSM_CREATE	_IOWR(SONDE_IOC_MAGIC, 0x0b, struct sonde_dsm_create)
+/* On the file that SONDE_IOC_DSM_CREATE gives. */
+#define SONDE_IOC_DSM_PROTECT	_IOWR(SONDE_IOC_MAGIC, 0x0c, struct sonde_dsm_protect)
+#define SONDE_IOC_DSM_COLLECT	_IOWR(SONDE_IOC_MAGIC, 0x0d, struct sonde_dsm_collect)
+#define SONDE_IOC_DSM_UNTWIN	_IOWR(SONDE_IOC_MAGIC, 0x0e, struct sonde_dsm_untwin)
 
 #endif /* _UAPI_LINUX_SONDE_H */

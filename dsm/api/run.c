@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A process of a job, over whatever transport: made, begun, stopped, and failed. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run.h"
+
+#define BARRIER_END	2u
+
+_Thread_local struct dsm_local *dsm_local __attribute__((tls_model("initial-exec")));
+struct dsm_run *dsm_only_run;
+
+/* ---- what the core asks of its host: the fault back end ---- */
+static void *host_page(void *ctx, uint32_t page)
+{
+	struct dsm_fault *f = ctx;
+
+	return f->ops->page(f, page);
+}
+
+static int host_protect(void *ctx, const uint32_t *pages, size_t n, enum dsm_prot prot)
+{
+	struct dsm_fault *f = ctx;
+
+	return f->ops->protect(f, pages, n, prot);
+}
+
+static void *host_twin(void *ctx, uint32_t page)
+{
+	struct dsm_fault *f = ctx;
+
+	return f->ops->twin(f, page);
+}
+
+static void host_untwin(void *ctx, uint32_t page)
+{
+	struct dsm_fault *f = ctx;
+
+	f->ops->untwin(f, page);
+}
+
+static ssize_t host_written(void *ctx, uint32_t *pages, size_t room)
+{
+	struct dsm_fault *f = ctx;
+
+	return f->ops->written(f, pages, room);
+}
+
+/* ---- faults ---- */
+/* In a signal handler: stores, an exchange, a futex. */
+static void meet(void *ctx, uint32_t page, bool write)
+{
+	struct dsm_run *run = ctx;
+	struct dsm_request r = {
+		.event = { .kind = write ? DSM_EV_WRITE : DSM_EV_READ, .id = page },
+	};
+
+	dsm_submit(run, &r);
+	dsm_await(run, &r, NULL);
+}
+
+static void tell_of(struct dsm_run *run, const struct dsm_fault_event *event)
+{
+	struct dsm_request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		dsm_run_fail(run, "no memory for a fault");
+	r->event.kind = event->write ? DSM_EV_WRITE : DSM_EV_READ;
+	r->event.id = event->page;
+	r->is_nobodys = true;
+	dsm_submit(run, r);
+}
+
+/* Where threads sleep in the kernel: it tells of their faults, and wakes them itself. */
+static void *watch(void *arg)
+{
+	struct dsm_run *run = arg;
+	struct dsm_fault *f = run->fault;
+	struct pollfd p = { .fd = f->fd, .events = POLLIN };
+	struct dsm_fault_event event;
+
+	for (;;) {
+		int n, cancelled;
+
+		poll(&p, 1, -1);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
+		while ((n = f->ops->next(f, &event)) > 0)
+			tell_of(run, &event);
+		if (n < 0)
+			dsm_run_fail(run, "faults cannot be read: %s", strerror(-n));
+		pthread_setcancelstate(cancelled, NULL);
+	}
+	return NULL;
+}
+
+/* ---- life ---- */
+/* Signals are for the program's own threads. */
+static int start_thread(pthread_t *thread, void *(*start)(void *), struct dsm_run *run)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(thread, NULL, start, run);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -err;
+}
+
+static int create_core(struct dsm_run *run)
+{
+	struct dsm_config c = {
+		.processes = run->processes, .self = run->self, .pages = run->pages,
+		.unit = run->unit, .threads = DSM_TICKETS,
+		.host = { .ctx = run->fault, .page = host_page, .protect = host_protect,
+			  .twin = host_twin, .untwin = host_untwin },
+	};
+
+	if (run->fault->caps & DSM_FAULT_WRITES)
+		c.host.written = host_written;
+	return dsm_core_create(&run->core, &c);
+}
+
+int dsm_run_create(struct dsm_run **run, const struct dsm_run_config *config, char *why,
+		   size_t len)
+{
+	struct dsm_run *r = calloc(1, sizeof(*r));
+	struct dsm_fault_config f = {
+		.address = config->address, .pages = config->pages, .unit = config->unit,
+		.ctx = r, .fault = meet,
+	};
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->transport = config->transport;
+	r->processes = config->transport->processes;
+	r->self = config->transport->self;
+	r->pages = config->pages;
+	r->unit = config->unit;
+	r->backlog_end = &r->backlog;
+	r->next_process = r->self;
+	pthread_mutex_init(&r->threads_lock, NULL);
+	while (r->ntickets < DSM_TICKETS) {
+		r->tickets[r->ntickets] = DSM_TICKETS - 1 - r->ntickets;
+		r->ntickets++;
+	}
+	err = dsm_fault_create(&r->fault, config->fault, &f, why, len);
+	if (!err)
+		err = create_core(r);
+	if (!err)
+		err = dsm_heap_create(r, (dsm_reserved_bytes() + r->unit - 1) / r->unit);
+	if (!err && !r->self) {
+		r->stats = calloc(r->processes, sizeof(*r->stats));
+		err = r->stats ? 0 : -ENOMEM;
+	}
+	if (err) {
+		dsm_run_destroy(r);
+		return err;
+	}
+	dsm_set_homes(r);
+	r->shared = (struct dsm_shared *)r->fault->view;
+	if (r->fault->caps & DSM_FAULT_EVENTS) {
+		err = start_thread(&r->events, watch, r);
+		r->has_events = !err;
+	}
+	if (err) {
+		dsm_run_destroy(r);
+		return err;
+	}
+	*run = r;
+	return 0;
+}
+
+/* After the last barrier nothing is under way; what ends it comes from here. */
+int dsm_run_finish(struct dsm_run *run)
+{
+	dsm_stats_say(run);
+	return dsm_do(run, DSM_EV_BARRIER, BARRIER_END, 1, NULL);
+}
+
+void dsm_run_stop(struct dsm_run *run)
+{
+	struct dsm_request stop = { .kind = DSM_REQUEST_STOP };
+
+	dsm_submit(run, &stop);
+	dsm_await(run, &stop, NULL);
+}
+
+void dsm_run_destroy(struct dsm_run *run)
+{
+	if (!run)
+		return;
+	if (run->has_events) {
+		pthread_cancel(run->events);
+		pthread_join(run->events, NULL);
+	}
+	dsm_core_destroy(run->core);
+	dsm_heap_destroy(run);
+	if (run->fault)
+		run->fault->ops->destroy(run->fault);
+	dsm_actions_free(&run->actions);
+	dsm_threads_destroy(run);
+	pthread_mutex_destroy(&run->threads_lock);
+	free(run->stats);
+	free(run);
+}
+
+void dsm_run_fail(struct dsm_run *run, const char *format, ...)
+{
+	char line[400];
+	va_list args;
+	int n = snprintf(line, sizeof(line), "sonde-dsm: process %u: ", run->self);
+
+	va_start(args, format);
+	n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
+	va_end(args);
+	if (n > (int)sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	line[n++] = '\n';
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		n = 0;
+	run->transport->ops->abort(run->transport);
+	_exit(1);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Segments of the module: misses are events, first writes are noted and twinned by the
+ * kernel without a signal or a message, lists of pages are one call. See sonde(4).
+ *
+ * There is room for a twin of every page, so none is ever lacking; memory comes only as it
+ * is used. Twins that are not needed any more are given back together, at the latest
+ * before written pages are asked for again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sonde.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+#define BATCH	512		/* entries of a list that is made here */
+#define EVENTS	32
+
+struct segment {
+	struct dsm_fault f;
+	size_t bytes;
+	unsigned char *twins;
+	uint32_t *twin;			/* of a page that was told as written */
+	uint32_t idle[BATCH];		/* pages whose twin is not needed any more */
+	size_t nidle;
+	struct sonde_dsm_written written[BATCH];
+	struct sonde_dsm_event events[EVENTS];
+	size_t at, nevents;
+};
+
+static int fail(struct segment *s, const char *what)
+{
+	return dsm_why(s->f.why, sizeof(s->f.why), -errno, "%s: %s", what, strerror(errno));
+}
+
+/* ---- pages ---- */
+
+static void *page(struct dsm_fault *fault, uint32_t page)
+{
+	return fault->alias + (size_t)page * fault->config.unit;
+}
+
+static int protect(struct dsm_fault *fault, const uint32_t *pages, size_t n, enum dsm_prot prot)
+{
+	static const uint32_t protection[] = {
+		[DSM_NONE] = SONDE_DSM_NONE, [DSM_READ] = SONDE_DSM_READ,
+		[DSM_WRITE] = SONDE_DSM_WRITE,
+	};
+	struct sonde_dsm_protect args = { .size = sizeof(args), .protection = protection[prot] };
+
+	for (; n; n -= args.npages, pages += args.npages) {
+		args.pages = (uintptr_t)pages;
+		args.npages = n < SONDE_DSM_LIST ? (uint32_t)n : SONDE_DSM_LIST;
+		if (ioctl(fault->fd, SONDE_IOC_DSM_PROTECT, &args))
+			return fail((struct segment *)fault, "SONDE_IOC_DSM_PROTECT");
+	}
+	return 0;
+}
+
+/* ---- what was written ---- */
+
+static int give_back(struct segment *s)
+{
+	struct sonde_dsm_untwin args = {
+		.size = sizeof(args), .pages = (uintptr_t)s->idle, .npages = (uint32_t)s->nidle,
+	};
+
+	if (!s->nidle)
+		return 0;
+	s->nidle = 0;
+	return ioctl(s->f.fd, SONDE_IOC_DSM_UNTWIN, &args) ?
+	       fail(s, "SONDE_IOC_DSM_UNTWIN") : 0;
+}
+
+static int collect(struct segment *s, uint32_t *pages, size_t room)
+{
+	struct sonde_dsm_collect args = {
+		.size = sizeof(args), .written = (uintptr_t)s->written,
+		.room = room < BATCH ? (uint32_t)room : BATCH,
+	};
+
+	if (ioctl(s->f.fd, SONDE_IOC_DSM_COLLECT, &args))
+		return fail(s, "SONDE_IOC_DSM_COLLECT");
+	for (uint32_t i = 0; i < args.count; i++) {
+		pages[i] = s->written[i].page;
+		s->twin[pages[i]] = s->written[i].twin;
+	}
+	return (int)args.count;
+}
+
+static ssize_t written(struct dsm_fault *fault, uint32_t *pages, size_t room)
+{
+	struct segment *s = (struct segment *)fault;
+	size_t n = 0;
+	int got = give_back(s);
+
+	if (got)
+		return got;
+	while (n < room) {
+		got = collect(s, pages + n, room - n);
+		/* What has been taken is to be told. */
+		if (got <= 0)
+			return n ? (ssize_t)n : got;
+		n += (size_t)got;
+	}
+	return (ssize_t)n;
+}
+
+static void *twin(struct dsm_fault *fault, uint32_t page)
+{
+	struct segment *s = (struct segment *)fault;
+
+	return s->twins + (size_t)s->twin[page] * fault->config.unit;
+}
+
+static void untwin(struct dsm_fault *fault, uint32_t page)
+{
+	struct segment *s = (struct segment *)fault;
+
+	if (s->twin[page] == SONDE_DSM_NO_TWIN)
+		return;
+	s->twin[page] = SONDE_DSM_NO_TWIN;
+	s->idle[s->nidle++] = page;
+	/* An error is told by the next written(), of which it is the concern. */
+	if (s->nidle == BATCH)
+		give_back(s);
+}
+
+/* ---- misses ---- */
+
+static int next(struct dsm_fault *fault, struct dsm_fault_event *event)
+{
+	struct segment *s = (struct segment *)fault;
+	ssize_t got;
+
+	if (s->at == s->nevents) {
+		do {
+			got = read(fault->fd, s->events, sizeof(s->events));
+		} while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return errno == EAGAIN ? 0 : fail(s, "events of the segment");
+		s->nevents = (size_t)got / sizeof(s->events[0]);
+		s->at = 0;
+	}
+	event->page = s->events[s->at].page;
+	event->write = s->events[s->at++].flags & SONDE_DSM_EVENT_WRITE;
+	return 1;
+}
+
+/* ---- life ---- */
+
+static void destroy(struct dsm_fault *fault)
+{
+	struct segment *s = (struct segment *)fault;
+
+	if (!s)
+		return;
+	if (s->f.view)
+		munmap(s->f.view, s->bytes);
+	if (s->f.alias)
+		munmap(s->f.alias, s->bytes);
+	if (s->twins)
+		munmap(s->twins, s->bytes);
+	if (s->f.fd >= 0)
+		close(s->f.fd);
+	free(s->twin);
+	free(s);
+}
+
+/* The device, of a module that has segments. */
+static int open_device(char *why, size_t len)
+{
+	struct sonde_info info = { .size = sizeof(info) };
+	int dev = open("/dev/sonde", O_RDWR | O_CLOEXEC);
+
+	if (dev < 0)
+		return dsm_why(why, len, -ENOTSUP, "/dev/sonde: %s: load the module sonde",
+			       strerror(errno));
+	if (!ioctl(dev, SONDE_IOC_INFO, &info) && info.features & SONDE_FEAT_DSM)
+		return dev;
+	close(dev);
+	return dsm_why(why, len, -ENOTSUP, "the module has no segments: load a newer one");
+}
+
+static int open_segment(struct segment *s, char *why, size_t len)
+{
+	struct sonde_dsm_create args = {
+		.size = sizeof(args), .npages = s->f.config.pages,
+		.ntwins = s->f.config.pages, .unit = s->f.config.unit,
+	};
+	int dev = open_device(why, len), err;
+
+	if (dev < 0)
+		return dev;
+	err = ioctl(dev, SONDE_IOC_DSM_CREATE, &args) ? -errno : 0;
+	close(dev);
+	switch (err) {
+	case 0:
+		s->f.fd = args.fd;
+		return fcntl(args.fd, F_SETFL, O_NONBLOCK) ? -errno : 0;
+	case -ENOBUFS:
+		return dsm_why(why, len, -ENOTSUP, "RLIMIT_MEMLOCK is less than %zu MiB: "
+			       "raise it (ulimit -l)", 2 * s->bytes >> 20);
+	case -EDQUOT:
+		return dsm_why(why, len, -ENOTSUP, "%zu MiB are more than the module's "
+			       "dsm_pages has left: raise it", 2 * s->bytes >> 20);
+	case -EINVAL:
+		return dsm_why(why, len, -ENOTSUP, "the module has no pages of %u bytes",
+			       s->f.config.unit);
+	default:
+		return dsm_why(why, len, err, "SONDE_IOC_DSM_CREATE: %s", strerror(-err));
+	}
+}
+
+static unsigned char *map(struct segment *s, void *address, uint64_t offset)
+{
+	void *p = mmap(address, s->bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | (address ? MAP_FIXED_NOREPLACE : 0), s->f.fd, (off_t)offset);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int map_views(struct segment *s, char *why, size_t len)
+{
+	s->f.view = map(s, s->f.config.address, SONDE_DSM_VIEW);
+	if (s->f.view)
+		s->f.alias = map(s, NULL, SONDE_DSM_ALIAS);
+	if (s->f.alias)
+		s->twins = map(s, NULL, SONDE_DSM_TWINS);
+	if (s->twins)
+		return 0;
+	if (errno == EEXIST)
+		return dsm_why(why, len, -EEXIST, "something is mapped at %p already",
+			       s->f.config.address);
+	return dsm_why(why, len, -errno, "no room for %zu MiB: %s", s->bytes >> 20,
+		       strerror(errno));
+}
+
+static int create(struct dsm_fault **fault, const struct dsm_fault_config *config,
+		  char *why, size_t len)
+{
+	struct segment *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->f = (struct dsm_fault){
+		.ops = &dsm_fault_module, .config = *config, .fd = -1,
+		.caps = dsm_fault_module.caps,
+	};
+	s->bytes = (size_t)config->pages * config->unit;
+	s->twin = malloc(config->pages * sizeof(*s->twin));
+	err = s->twin ? open_segment(s, why, len) : -ENOMEM;
+	if (!err)
+		err = map_views(s, why, len);
+	if (err) {
+		destroy(&s->f);
+		return err;
+	}
+	for (uint32_t i = 0; i < config->pages; i++)
+		s->twin[i] = SONDE_DSM_NO_TWIN;
+	*fault = &s->f;
+	return 0;
+}
+
+const struct dsm_fault_ops dsm_fault_module = {
+	.name = "module",
+	.caps = DSM_FAULT_EVENTS | DSM_FAULT_WRITES | DSM_FAULT_SYSCALLS | DSM_FAULT_ONE_VMA |
+		DSM_FAULT_LISTS,
+	.create = create,
+	.destroy = destroy,
+	.page = page,
+	.protect = protect,
+	.twin = twin,
+	.untwin = untwin,
+	.written = written,
+	.next = next,
+};

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Messages by MPI. Processes of a node have bells in memory that they share, and are
+ * rung when something was sent to them, so waiting costs nobody a processor; from other
+ * nodes MPI brings messages only when it is looked at.
+ */
+#include <errno.h>
+#include <mpi.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transport.h"
+
+#define TAG		1
+#define NODE_NS		20000000	/* between two looks where all ring */
+#define FAR_NS		200000		/* where some cannot */
+#define PENDING_NS	50000		/* where something is not sent yet */
+#define LINE		64		/* bytes of a bell, so that none shares a line */
+#define KILLED_NS	10000000000	/* until another's end of the job must have come */
+
+struct outgoing {
+	struct outgoing *next;
+	MPI_Request request;
+	uint8_t *data;
+};
+
+struct peer {
+	struct dsm_bell *bell;	/* NULL: on another node */
+	int pidfd;		/* or -1 */
+};
+
+struct mpi {
+	struct dsm_transport t;
+	MPI_Comm comm, node;
+	MPI_Win window;
+	pthread_t thread;
+	struct peer *peers;
+	struct outgoing *out, **out_end;
+	bool is_ours, all_ring;
+};
+
+static struct mpi *mpi_of(struct dsm_transport *t)
+{
+	return (struct mpi *)t;
+}
+
+/* In order: those behind one that is under way are mostly, too. */
+static void reap(struct mpi *m)
+{
+	while (m->out) {
+		struct outgoing *o = m->out;
+		int done;
+
+		MPI_Test(&o->request, &done, MPI_STATUS_IGNORE);
+		if (!done)
+			return;
+		m->out = o->next;
+		if (!m->out)
+			m->out_end = &m->out;
+		free(o->data);
+		free(o);
+	}
+}
+
+static int send(struct dsm_transport *t, uint32_t to, uint8_t *data, size_t len)
+{
+	struct mpi *m = mpi_of(t);
+	struct outgoing *o = malloc(sizeof(*o));
+
+	if (!o) {
+		free(data);
+		return -ENOMEM;
+	}
+	*o = (struct outgoing){ .data = data };
+	if (MPI_Isend(data, (int)len, MPI_BYTE, (int)to, TAG, m->comm, &o->request)) {
+		free(data);
+		free(o);
+		return -EIO;
+	}
+	*m->out_end = o;
+	m->out_end = &o->next;
+	if (m->peers[to].bell)
+		dsm_bell_ring(m->peers[to].bell);
+	reap(m);
+	return 0;
+}
+
+static int receive(struct dsm_transport *t, uint8_t **data, size_t *len, uint32_t *from)
+{
+	struct mpi *m = mpi_of(t);
+	MPI_Status status;
+	int found, n;
+
+	reap(m);
+	if (MPI_Iprobe(MPI_ANY_SOURCE, TAG, m->comm, &found, &status))
+		return -EIO;
+	if (!found)
+		return 0;
+	MPI_Get_count(&status, MPI_BYTE, &n);
+	*data = malloc(n > 0 ? (size_t)n : 1);
+	if (!*data)
+		return -ENOMEM;
+	*len = (size_t)n;
+	*from = (uint32_t)status.MPI_SOURCE;
+	if (MPI_Recv(*data, n, MPI_BYTE, status.MPI_SOURCE, TAG, m->comm, MPI_STATUS_IGNORE)) {
+		free(*data);
+		return -EIO;
+	}
+	return 1;
+}
+
+static int64_t patience(struct dsm_transport *t)
+{
+	struct mpi *m = mpi_of(t);
+
+	if (m->out)
+		return PENDING_NS;
+	return m->all_ring ? NODE_NS : FAR_NS;
+}
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+/*
+ * Of those that live on this node the first one says so, and the launcher ends the job;
+ * the others wait for that.
+ */
+static int check(struct dsm_transport *t, uint32_t *who)
+{
+	struct mpi *m = mpi_of(t);
+	bool is_first = true;
+
+	for (uint32_t i = 0; i < t->processes; i++) {
+		const struct timespec long_enough = { .tv_sec = KILLED_NS / 1000000000 };
+
+		if (i == t->self || !has_ended(m->peers[i].pidfd)) {
+			is_first &= i == t->self || !m->peers[i].bell || i > t->self;
+			continue;
+		}
+		for (uint32_t j = i + 1; j < t->self; j++)
+			is_first &= !m->peers[j].bell || has_ended(m->peers[j].pidfd);
+		*who = i;
+		if (is_first)
+			return -EOWNERDEAD;
+		nanosleep(&long_enough, NULL);
+		_exit(1);
+	}
+	return 0;
+}
+
+static void close_peers(struct mpi *m)
+{
+	for (uint32_t i = 0; m->peers && i < m->t.processes; i++)
+		if (m->peers[i].pidfd >= 0)
+			close(m->peers[i].pidfd);
+	free(m->peers);
+}
+
+static void destroy(struct dsm_transport *t)
+{
+	struct mpi *m = mpi_of(t);
+
+	while (m->out)
+		reap(m);
+	/* Nobody's bell goes away while another may still ring it. */
+	MPI_Barrier(m->comm);
+	MPI_Win_unlock_all(m->window);
+	MPI_Win_free(&m->window);
+	MPI_Comm_free(&m->node);
+	MPI_Comm_free(&m->comm);
+	close_peers(m);
+	if (m->is_ours)
+		MPI_Finalize();
+	free(m);
+}
+
+static void end_all(struct dsm_transport *t)
+{
+	struct mpi *m = mpi_of(t);
+
+	if (pthread_equal(pthread_self(), m->thread))
+		MPI_Abort(m->comm, 1);
+}
+
+static const struct dsm_transport_ops ops = {
+	.send = send, .receive = receive, .patience = patience, .check = check,
+	.destroy = destroy, .abort = end_all,
+};
+
+static int begin_mpi(struct mpi *m, char *why, size_t len)
+{
+	int begun, level;
+
+	MPI_Initialized(&begun);
+	m->is_ours = !begun;
+	if (begun) {
+		MPI_Query_thread(&level);
+		if (level == MPI_THREAD_MULTIPLE)
+			return 0;
+		snprintf(why, len, "MPI was begun without MPI_THREAD_MULTIPLE: do that, or call "
+			 "sonde_dsm_init() first");
+		return -ENOTSUP;
+	}
+	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level))
+		return -EIO;
+	return 0;
+}
+
+static int find_peers(struct mpi *m)
+{
+	MPI_Group all, near;
+	int n, *of_node, *of_all, *pids, pid = getpid();
+
+	m->peers = calloc(m->t.processes, sizeof(*m->peers));
+	MPI_Comm_size(m->node, &n);
+	of_node = calloc((size_t)n, sizeof(*of_node));
+	of_all = calloc((size_t)n, sizeof(*of_all));
+	pids = calloc((size_t)n, sizeof(*pids));
+	if (!m->peers || !of_node || !of_all || !pids) {
+		free(of_node);
+		free(of_all);
+		free(pids);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < m->t.processes; i++)
+		m->peers[i].pidfd = -1;
+	MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, m->node);
+	MPI_Comm_group(m->comm, &all);
+	MPI_Comm_group(m->node, &near);
+	for (int i = 0; i < n; i++)
+		of_node[i] = i;
+	MPI_Group_translate_ranks(near, n, of_node, all, of_all);
+	for (int i = 0; i < n; i++) {
+		struct peer *p = &m->peers[of_all[i]];
+		MPI_Aint size;
+		int unit;
+
+		MPI_Win_shared_query(m->window, i, &size, &unit, &p->bell);
+		/* A kernel without them leaves the end of others to the launcher. */
+		if ((uint32_t)of_all[i] != m->t.self)
+			p->pidfd = (int)syscall(SYS_pidfd_open, pids[i], 0);
+	}
+	m->all_ring = (uint32_t)n == m->t.processes;
+	MPI_Group_free(&all);
+	MPI_Group_free(&near);
+	free(of_node);
+	free(of_all);
+	free(pids);
+	return 0;
+}
+
+int dsm_mpi_create(struct dsm_transport **transport, char *why, size_t len)
+{
+	struct mpi *m = calloc(1, sizeof(*m));
+	int err, n, self;
+
+	if (!m)
+		return -ENOMEM;
+	err = begin_mpi(m, why, len);
+	if (err) {
+		free(m);
+		return err;
+	}
+	m->thread = pthread_self();
+	m->out_end = &m->out;
+	MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
+	MPI_Comm_size(m->comm, &n);
+	MPI_Comm_rank(m->comm, &self);
+	m->t = (struct dsm_transport){ .ops = &ops, .processes = (uint32_t)n,
+				       .self = (uint32_t)self };
+	MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, self, MPI_INFO_NULL, &m->node);
+	MPI_Win_allocate_shared(LINE, 1, MPI_INFO_NULL, m->node, &m->t.bell, &m->window);
+	MPI_Win_lock_all(MPI_MODE_NOCHECK, m->window);
+	atomic_store(&m->t.bell->rung, 0);
+	atomic_store(&m->t.bell->asleep, 0);
+	MPI_Barrier(m->node);
+	err = find_peers(m);
+	if (err)
+		MPI_Abort(m->comm, 1);
+	*transport = &m->t;
+	return 0;
+}
+
+bool dsm_mpi_agree(struct dsm_transport *transport, bool good, uint64_t value)
+{
+	struct mpi *m = mpi_of(transport);
+	uint64_t mine[3] = { !good, value, ~value }, most[3];
+
+	MPI_Allreduce(mine, most, 3, MPI_UINT64_T, MPI_MAX, m->comm);
+	return !most[0] && most[1] == value && most[2] == ~value;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of SONDE_IOC_DSM_CREATE and of segments share. */
+#ifndef SONDE_KMOD_DSM_H
+#define SONDE_KMOD_DSM_H
+
+#include <linux/atomic.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "sonde.h"
+
+/* Locks of pages, and queues of those that wait for one: by a page's low bits. */
+#define DSM_LOCKS	64
+
+/* In sonde_dsm_page.flags, beside the protection. */
+#define DSM_PROTECTION	3U
+#define DSM_WRITTEN	(1U << 2)	/* noted as written since it was collected */
+#define DSM_MAPPED	(1U << 3)	/* entries of the view may lead to it */
+#define DSM_WAIT_READ	(1U << 4)	/* an event told of a read, unanswered */
+#define DSM_WAIT_WRITE	(1U << 5)	/* or of a write */
+#define DSM_LISTED	(1U << 6)	/* on the list of written pages, rightly or not */
+#define DSM_TOLD	(1U << 7)	/* user space has been told of its twin */
+#define DSM_WAITS	(DSM_WAIT_READ | DSM_WAIT_WRITE)
+
+/**
+ * struct sonde_dsm_page - a page of a segment
+ * @flags: the protection and DSM_*; written under the page's lock
+ * @twin: where its content before the first write is, until user space needs
+ *	that no longer, or SONDE_DSM_NO_TWIN; under the same lock
+ */
+struct sonde_dsm_page {
+	u32 flags;
+	u32 twin;
+};
+
+/**
+ * struct sonde_dsm_ring - numbers in the order in which they came
+ * @entries: of them; never more than @size are in it, as each page is there once
+ * @size: entries there is room for
+ * @first: the oldest
+ * @count: how many
+ */
+struct sonde_dsm_ring {
+	u32 *entries;
+	u32 size;
+	u32 first;
+	u32 count;
+};
+
+/**
+ * struct sonde_dsm - a segment; lives with its file @view
+ * @view: that all its mappings are of; the descriptor's file holds it too
+ * @shift: a page is 2^@shift base pages
+ * @npages: its pages
+ * @ntwins: its twins
+ * @frames: the base pages of all pages, then of all twins; NULL where nobody
+ *	needed one yet, and constant once set
+ * @charged: whose RLIMIT_MEMLOCK is charged, NULL if nobody's
+ * @is_closed: no descriptor is left; what would have to wait gets SIGBUS
+ * @pages: of them
+ * @locks: page i by i mod DSM_LOCKS, as below
+ * @waits: those who wait for such a page
+ * @mapping: protects @mm, @addr and @nviews; for reading: they stay
+ * @mm: that has the view mapped, not held, or NULL
+ * @addr: where
+ * @nviews: VMAs of it: one, or two while it is being moved, in vain
+ * @lock: protects all below
+ * @events: page and kind of access (page * 2 + is it a write), for read()
+ * @is_queued: a bit for each that @events may hold
+ * @readers: of events
+ * @written: pages that are DSM_LISTED
+ * @free: the @nfree twins that nobody has
+ * @nfree: how many; read without the lock by who waits for one
+ * @writers: how many wait to write, perhaps for a twin; changed without the lock
+ * @misses: accesses that had to wait, for fdinfo; so are the rest
+ * @writes: first writes
+ */
+struct sonde_dsm {
+	struct file *view;
+	unsigned int shift;
+	u32 npages;
+	u32 ntwins;
+	struct page **frames;
+	const struct cred *charged;
+	bool is_closed;
+	struct sonde_dsm_page *pages;
+	struct mutex locks[DSM_LOCKS];
+	wait_queue_head_t waits[DSM_LOCKS];
+
+	struct rw_semaphore mapping;
+	struct mm_struct *mm;
+	unsigned long addr;
+	unsigned int nviews;
+
+	spinlock_t lock;
+	struct sonde_dsm_ring events;
+	unsigned long *is_queued;
+	wait_queue_head_t readers;
+	struct sonde_dsm_ring written;
+	u32 *free;
+	u32 nfree;
+	atomic_t writers;
+	u64 misses;
+	u64 writes;
+};
+
+static inline struct mutex *sonde_dsm_lock_of(struct sonde_dsm *dsm, u32 page)
+{
+	return &dsm->locks[page % DSM_LOCKS];
+}
+
+static inline wait_queue_head_t *sonde_dsm_wait_of(struct sonde_dsm *dsm,
+						   u32 page)
+{
+	return &dsm->waits[page % DSM_LOCKS];
+}
+
+/* Whether a page may be written as it is: unseen, or on the list already. */
+static inline bool sonde_dsm_may_write(u32 flags)
+{
+	const u32 protection = flags & DSM_PROTECTION;
+
+	return protection == SONDE_DSM_WRITE ||
+	       (protection != SONDE_DSM_NONE && flags & DSM_WRITTEN);
+}
+
+static inline unsigned long sonde_dsm_unit(const struct sonde_dsm *dsm)
+{
+	return PAGE_SIZE << dsm->shift;
+}
+
+static inline unsigned long sonde_dsm_addr(const struct sonde_dsm *dsm,
+					   u32 page)
+{
+	return dsm->addr + ((unsigned long)page << (dsm->shift + PAGE_SHIFT));
+}
+
+/* dsm.c */
+struct page *sonde_dsm_frame(struct sonde_dsm *dsm, unsigned long i);
+
+/* dsm_list.c */
+int sonde_dsm_ring_init(struct sonde_dsm_ring *ring, u32 size);
+void sonde_dsm_post(struct sonde_dsm *dsm, u32 page, bool is_write);
+ssize_t sonde_dsm_read(struct file *file, char __user *buf, size_t len,
+		       loff_t *pos);
+__poll_t sonde_dsm_poll(struct file *file, struct poll_table_struct *wait);
+void sonde_dsm_note(struct sonde_dsm *dsm, u32 page);
+void sonde_dsm_twin_drop(struct sonde_dsm *dsm, u32 page);
+bool sonde_dsm_take_written(struct sonde_dsm *dsm, u32 *page);
+u32 sonde_dsm_twin_get(struct sonde_dsm *dsm);
+void sonde_dsm_wake_starved(struct sonde_dsm *dsm);
+
+/* dsm_fault.c */
+extern const struct vm_operations_struct sonde_dsm_view_ops;
+
+/* dsm_protect.c */
+long sonde_dsm_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* dsm_entries.c */
+int sonde_dsm_show(struct sonde_dsm *dsm, struct vm_area_struct *vma, u32 page,
+		   bool is_writable);
+void sonde_dsm_hide(struct mm_struct *mm, unsigned long addr,
+		    unsigned long size);
+void sonde_dsm_shut(struct mm_struct *mm, unsigned long addr,
+		    unsigned long size);
+
+/**
+ * struct sonde_dsm_flush - TLBs that are to forget some entries of a view
+ * @dsm: the segment
+ * @vma: its view; NULL if it is mapped nowhere
+ * @page: one of those that were changed
+ * @is_needed: whether there are any
+ */
+struct sonde_dsm_flush {
+	struct sonde_dsm *dsm;
+	struct vm_area_struct *vma;
+	u32 page;
+	bool is_needed;
+};
+
+void sonde_dsm_flush_begin(struct sonde_dsm_flush *f);
+void sonde_dsm_flush_add(struct sonde_dsm_flush *f, u32 page);
+void sonde_dsm_flush_end(struct sonde_dsm_flush *f);
+
+#endif

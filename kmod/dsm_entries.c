@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Entries of page tables for the view of a segment, and who forgets them.
+ *
+ * The view is VM_PFNMAP: its entries are special, without struct pages. So
+ * nothing takes references through it, which would write to a page when that
+ * is not allowed any more, and an entry can be made and taken back without any
+ * count. Entries are never what decides: one that is missing, or allows less
+ * than its page, is made anew in a fault.
+ *
+ * Entries of a list of pages are changed one by one and flushed at once. No
+ * function that flushes TLBs of user space is exported. What is: to zap a range
+ * of a VMA, which flushes that range; and where another change of the address
+ * space says by inc_tlb_flush_pending() that it has not flushed yet, zapping
+ * flushes all of it (mm_tlb_flush_nested(), tlb_finish_mmu()), as whoever finds
+ * an entry gone relies on its being gone for all. So we say so, change entries,
+ * zap one of the pages, and all are flushed.
+ */
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/mmu_notifier.h>
+#include <linux/pgtable.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#include "sonde.h"
+#include "dsm.h"
+
+/* ---- making them -------------------------------------------------------- */
+
+/**
+ * struct showing - of a page
+ * @frames: what is shown next
+ * @prot: of all entries
+ */
+struct showing {
+	struct page **frames;
+	pgprot_t prot;
+};
+
+/* Accessed and dirty at once: the processor need not write that later. */
+static int show_frame(pte_t *pte, unsigned long addr, void *data)
+{
+	struct showing *s = data;
+	pte_t entry = pfn_pte(page_to_pfn(*s->frames++), s->prot);
+
+	entry = pte_mkspecial(pte_mkyoung(entry));
+	set_pte(pte, pte_write(entry) ? pte_mkdirty(entry) : entry);
+	return 0;
+}
+
+/**
+ * sonde_dsm_show() - have a page be mapped in the view
+ * @dsm: the segment
+ * @vma: its view, the mmap_lock held
+ * @page: whose lock is held
+ * @is_writable: whether it may be written, if the mapping as such may
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int sonde_dsm_show(struct sonde_dsm *dsm, struct vm_area_struct *vma, u32 page,
+		   bool is_writable)
+{
+	const unsigned long first = (unsigned long)page << dsm->shift;
+	const unsigned long addr = vma->vm_start + (first << PAGE_SHIFT);
+	struct showing s = { .frames = dsm->frames + first };
+	unsigned long i, flags = vma->vm_flags;
+
+	for (i = 0; i < 1UL << dsm->shift; i++)
+		if (!sonde_dsm_frame(dsm, first + i))
+			return -ENOMEM;
+	/* Writable entries are those of shared mappings. */
+	if (!is_writable)
+		flags &= ~VM_SHARED;
+	s.prot = vm_get_page_prot(flags);
+	return apply_to_page_range(vma->vm_mm, addr, sonde_dsm_unit(dsm),
+				   show_frame, &s);
+}
+
+/* ---- taking them back --------------------------------------------------- */
+
+typedef void change_fn(struct mm_struct *mm, unsigned long addr, pte_t *pte);
+
+/* The entry of @addr at PMD level, NULL where there is none. */
+static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	if (!pgd_present(READ_ONCE(*pgd)))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	if (!p4d_present(READ_ONCE(*p4d)))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	return pud_present(READ_ONCE(*pud)) ? pmd_offset(pud, addr) : NULL;
+}
+
+/*
+ * [@addr, @end), in the table that @pmd, just read from @pmdp, leads to. Returns
+ * false if *@pmdp has changed meanwhile. See walk.c for what holds which table.
+ */
+static bool change_table(struct mm_struct *mm, pmd_t *pmdp, pmd_t pmd,
+			 unsigned long addr, unsigned long end,
+			 change_fn *change)
+{
+	spinlock_t *ptl;
+	pte_t *pte;
+	bool same;
+
+	rcu_read_lock();
+	ptl = pte_lockptr(mm, &pmd);
+	spin_lock(ptl);
+	same = pmd_same(pmd, READ_ONCE(*pmdp));
+	if (same) {
+		pte = pte_offset_kernel(&pmd, addr);
+		for (; addr < end; addr += PAGE_SIZE, pte++)
+			change(mm, addr, pte);
+	}
+	spin_unlock(ptl);
+	rcu_read_unlock();
+	return same;
+}
+
+static void hide_entry(struct mm_struct *mm, unsigned long addr, pte_t *pte)
+{
+	if (!pte_none(*pte))
+		ptep_get_and_clear(mm, addr, pte);
+}
+
+static void shut_entry(struct mm_struct *mm, unsigned long addr, pte_t *pte)
+{
+	if (pte_write(*pte))
+		ptep_set_wrprotect(mm, addr, pte);
+}
+
+/* Of a page, which lies in two tables if the view is not aligned to it. */
+static void change_page(struct mm_struct *mm, unsigned long addr,
+			unsigned long size, change_fn *change)
+{
+	const unsigned long end = addr + size;
+	unsigned long next;
+	pmd_t *pmdp, pmd;
+
+	for (; addr < end; addr = next) {
+		next = min((addr & PMD_MASK) + PMD_SIZE, end);
+		pmdp = find_pmd(mm, addr);
+		if (!pmdp)
+			continue;
+		do {
+			pmd = READ_ONCE(*pmdp);
+		} while (!pmd_none(pmd) && !pmd_bad(pmd) &&
+			 !change_table(mm, pmdp, pmd, addr, next, change));
+	}
+}
+
+/**
+ * sonde_dsm_hide() - have no entries lead to a page
+ * @mm: the address space, its mmap_lock held
+ * @addr: of the page in the view
+ * @size: bytes of it
+ *
+ * Without a flush.
+ */
+void sonde_dsm_hide(struct mm_struct *mm, unsigned long addr,
+		    unsigned long size)
+{
+	change_page(mm, addr, size, hide_entry);
+}
+
+/**
+ * sonde_dsm_shut() - have no entries allow writes to a page
+ * @mm: as for sonde_dsm_hide(), and so on
+ * @addr: .
+ * @size: .
+ */
+void sonde_dsm_shut(struct mm_struct *mm, unsigned long addr,
+		    unsigned long size)
+{
+	change_page(mm, addr, size, shut_entry);
+}
+
+/* ---- flushes ------------------------------------------------------------ */
+
+/**
+ * sonde_dsm_flush_begin() - before entries of a list of pages are changed
+ * @f: with a segment and its view, whose mmap_lock is held until the end
+ */
+void sonde_dsm_flush_begin(struct sonde_dsm_flush *f)
+{
+	f->is_needed = false;
+	if (f->vma)
+		inc_tlb_flush_pending(f->vma->vm_mm);
+}
+
+/**
+ * sonde_dsm_flush_add() - a page of which entries were changed
+ * @f: of sonde_dsm_flush_begin()
+ * @page: it
+ *
+ * Others that keep translations, as of devices that share the address space,
+ * are told by zapping too: then each page is.
+ */
+void sonde_dsm_flush_add(struct sonde_dsm_flush *f, u32 page)
+{
+	if (f->is_needed && mm_has_notifiers(f->vma->vm_mm))
+		sonde_zap_special(f->vma, sonde_dsm_addr(f->dsm, f->page),
+				  sonde_dsm_unit(f->dsm));
+	f->is_needed = true;
+	f->page = page;
+}
+
+/**
+ * sonde_dsm_flush_end() - flush what has been changed
+ * @f: of sonde_dsm_flush_begin()
+ *
+ * When it returns nobody uses an entry as it was before.
+ */
+void sonde_dsm_flush_end(struct sonde_dsm_flush *f)
+{
+	if (!f->vma)
+		return;
+	if (f->is_needed)
+		sonde_zap_special(f->vma, sonde_dsm_addr(f->dsm, f->page),
+				  sonde_dsm_unit(f->dsm));
+	dec_tlb_flush_pending(f->vma->vm_mm);
+}

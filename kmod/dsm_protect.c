@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * SONDE_IOC_DSM_PROTECT, _COLLECT and _UNTWIN: lists of pages of a segment.
+ *
+ * Each page is changed under its lock: first what it allows, then the entries
+ * that allow more. A thread that makes an entry meanwhile does so under that
+ * lock too, by what is allowed now. All entries are flushed together, before
+ * user space is told anything.
+ */
+#include <linux/build_bug.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "sonde.h"
+#include "dsm.h"
+#include "trace.h"
+
+static_assert(sizeof(struct sonde_dsm_protect) == 24);
+static_assert(sizeof(struct sonde_dsm_protect) >= SONDE_DSM_PROTECT_SIZE_VER0);
+static_assert(sizeof(struct sonde_dsm_collect) == 24);
+static_assert(sizeof(struct sonde_dsm_collect) >= SONDE_DSM_COLLECT_SIZE_VER0);
+static_assert(sizeof(struct sonde_dsm_untwin) == 24);
+static_assert(sizeof(struct sonde_dsm_untwin) >= SONDE_DSM_UNTWIN_SIZE_VER0);
+
+/* Pages that user space names, all of which exist; to be freed by kvfree(). */
+static int get_list(const struct sonde_dsm *dsm, u64 uaddr, u32 n, u32 **out)
+{
+	u32 i, *pages;
+
+	if (n > SONDE_DSM_LIST)
+		return -EINVAL;
+	pages = vmemdup_user(u64_to_user_ptr(uaddr), n * sizeof(*pages));
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	for (i = 0; i < n; i++) {
+		if (pages[i] >= dsm->npages) {
+			kvfree(pages);
+			return -EINVAL;
+		}
+	}
+	*out = pages;
+	return 0;
+}
+
+/* ---- the view ----------------------------------------------------------- */
+
+/*
+ * NULL while it is being unmapped: munmap() takes it out of the address space first,
+ * then lets readers of the mmap_lock in, and takes its entries back.
+ */
+static struct vm_area_struct *find_view(const struct sonde_dsm *dsm,
+					struct mm_struct *mm)
+{
+	struct vm_area_struct *vma = find_vma(mm, dsm->addr);
+
+	return vma && vma->vm_file == dsm->view &&
+	       vma->vm_ops == &sonde_dsm_view_ops ? vma : NULL;
+}
+
+/*
+ * Keeps the view where it is, and others from mapping it where there is none;
+ * @f->vma is NULL then. Only who has it mapped may go on.
+ */
+static int begin(struct sonde_dsm *dsm, struct sonde_dsm_flush *f)
+{
+	struct mm_struct *mm = current->mm;
+
+	if (mmap_read_lock_killable(mm))
+		return -EINTR;
+	down_read(&dsm->mapping);
+	if (dsm->mm && dsm->mm != mm) {
+		up_read(&dsm->mapping);
+		mmap_read_unlock(mm);
+		return -EPERM;
+	}
+	f->dsm = dsm;
+	f->vma = dsm->mm ? find_view(dsm, mm) : NULL;
+	sonde_dsm_flush_begin(f);
+	return 0;
+}
+
+static void end(struct sonde_dsm *dsm, struct sonde_dsm_flush *f)
+{
+	sonde_dsm_flush_end(f);
+	up_read(&dsm->mapping);
+	mmap_read_unlock(current->mm);
+}
+
+/* ---- protection --------------------------------------------------------- */
+
+/* Under the page's lock: no entry is to allow more than the page does now. */
+static void restrict_entries(struct sonde_dsm_flush *f, u32 page, u32 was)
+{
+	struct sonde_dsm *dsm = f->dsm;
+	struct sonde_dsm_page *p = &dsm->pages[page];
+	const unsigned long addr = sonde_dsm_addr(dsm, page);
+
+	if (!f->vma || !(was & DSM_MAPPED))
+		return;
+	if ((p->flags & DSM_PROTECTION) == SONDE_DSM_NONE) {
+		sonde_dsm_hide(f->vma->vm_mm, addr, sonde_dsm_unit(dsm));
+		WRITE_ONCE(p->flags, p->flags & ~DSM_MAPPED);
+	} else if (sonde_dsm_may_write(was) && !sonde_dsm_may_write(p->flags)) {
+		sonde_dsm_shut(f->vma->vm_mm, addr, sonde_dsm_unit(dsm));
+	} else {
+		return;
+	}
+	sonde_dsm_flush_add(f, page);
+}
+
+static void protect_page(struct sonde_dsm_flush *f, u32 page, u32 protection)
+{
+	struct sonde_dsm *dsm = f->dsm;
+	struct sonde_dsm_page *p = &dsm->pages[page];
+	struct mutex *lock = sonde_dsm_lock_of(dsm, page);
+	u32 was, now;
+
+	mutex_lock(lock);
+	was = p->flags;
+	now = (was & ~DSM_PROTECTION) | protection;
+	if (protection != SONDE_DSM_NONE)
+		now &= ~DSM_WAITS;
+	if (protection == SONDE_DSM_WRITE)
+		now &= ~DSM_WRITTEN;
+	WRITE_ONCE(p->flags, now);
+	/* Of a page that changes unseen it says nothing, unless somebody has it. */
+	if (protection == SONDE_DSM_WRITE && !(now & DSM_TOLD))
+		sonde_dsm_twin_drop(dsm, page);
+	restrict_entries(f, page, was);
+	mutex_unlock(lock);
+	if (was & ~now & DSM_WAITS)
+		wake_up_all(sonde_dsm_wait_of(dsm, page));
+}
+
+static int protect(struct sonde_dsm *dsm, const struct sonde_dsm_protect *args,
+		   const u32 *pages)
+{
+	struct sonde_dsm_flush f;
+	u32 i;
+	int ret;
+
+	ret = begin(dsm, &f);
+	if (ret)
+		return ret;
+	for (i = 0; i < args->npages; i++) {
+		protect_page(&f, pages[i], args->protection);
+		cond_resched();
+	}
+	end(dsm, &f);
+	if (args->protection == SONDE_DSM_WRITE)
+		sonde_dsm_wake_starved(dsm);
+	return 0;
+}
+
+static int ioc_protect(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
+{
+	struct sonde_dsm_protect args;
+	u32 *pages;
+	int ret;
+
+	ret = sonde_arg_get(&args, sizeof(args), SONDE_DSM_PROTECT_SIZE_VER0,
+			    uarg, usize);
+	if (ret)
+		return ret;
+	if (args.protection > SONDE_DSM_WRITE || args.reserved)
+		return -EINVAL;
+	ret = get_list(dsm, args.pages, args.npages, &pages);
+	if (ret)
+		return ret;
+	ret = protect(dsm, &args, pages);
+	kvfree(pages);
+	trace_sonde_dsm_protect(args.npages, args.protection, ret);
+	return ret;
+}
+
+/* ---- written pages ------------------------------------------------------ */
+
+/*
+ * False if it is on the list for what need not be noted any more. The twin stays
+ * the page's until user space says that it is done with it.
+ */
+static bool collect_page(struct sonde_dsm_flush *f,
+			 struct sonde_dsm_written *written)
+{
+	struct sonde_dsm *dsm = f->dsm;
+	struct sonde_dsm_page *p = &dsm->pages[written->page];
+	struct mutex *lock = sonde_dsm_lock_of(dsm, written->page);
+	u32 was;
+
+	mutex_lock(lock);
+	was = p->flags;
+	written->twin = p->twin;
+	WRITE_ONCE(p->flags, (was & ~(DSM_WRITTEN | DSM_LISTED)) |
+		   (p->twin == SONDE_DSM_NO_TWIN ? 0 : DSM_TOLD));
+	restrict_entries(f, written->page, was);
+	mutex_unlock(lock);
+	return was & DSM_WRITTEN;
+}
+
+/* The list could not be told. The page may have been written again meanwhile. */
+static void uncollect_page(struct sonde_dsm *dsm, u32 page)
+{
+	struct mutex *lock = sonde_dsm_lock_of(dsm, page);
+
+	mutex_lock(lock);
+	if ((dsm->pages[page].flags & DSM_PROTECTION) != SONDE_DSM_WRITE)
+		sonde_dsm_note(dsm, page);
+	mutex_unlock(lock);
+}
+
+static int collect(struct sonde_dsm *dsm, struct sonde_dsm_written *written,
+		   u32 room, u32 *count)
+{
+	struct sonde_dsm_flush f;
+	int ret;
+
+	ret = begin(dsm, &f);
+	if (ret)
+		return ret;
+	while (*count < room &&
+	       sonde_dsm_take_written(dsm, &written[*count].page)) {
+		*count += collect_page(&f, &written[*count]);
+		cond_resched();
+	}
+	end(dsm, &f);
+	return 0;
+}
+
+static int tell_collected(const struct sonde_dsm_collect *args,
+			  const struct sonde_dsm_written *written,
+			  void __user *uarg, size_t usize)
+{
+	if (copy_to_user(u64_to_user_ptr(args->written), written,
+			 args->count * sizeof(*written)) ||
+	    copy_to_user(uarg, args, min(usize, sizeof(*args))))
+		return -EFAULT;
+	return 0;
+}
+
+static int ioc_collect(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
+{
+	struct sonde_dsm_written *written;
+	struct sonde_dsm_collect args;
+	u32 i;
+	int ret;
+
+	ret = sonde_arg_get(&args, sizeof(args), SONDE_DSM_COLLECT_SIZE_VER0,
+			    uarg, usize);
+	if (ret)
+		return ret;
+	if (args.flags || args.room > SONDE_DSM_LIST)
+		return -EINVAL;
+	/* Others may add to it; what is more than this is for the next call. */
+	args.room = min(args.room, READ_ONCE(dsm->written.count));
+	args.count = 0;
+	written = kvmalloc_array(args.room, sizeof(*written),
+				 GFP_KERNEL_ACCOUNT);
+	if (!written)
+		return -ENOMEM;
+	ret = collect(dsm, written, args.room, &args.count);
+	if (!ret)
+		ret = tell_collected(&args, written, uarg, usize);
+	for (i = 0; ret == -EFAULT && i < args.count; i++)
+		uncollect_page(dsm, written[i].page);
+	kvfree(written);
+	trace_sonde_dsm_collect(args.count, ret);
+	return ret;
+}
+
+/* ---- twins -------------------------------------------------------------- */
+
+/* What was written since it was collected needs its twin still. */
+static bool untwin_page(struct sonde_dsm *dsm, u32 page)
+{
+	struct sonde_dsm_page *p = &dsm->pages[page];
+	struct mutex *lock = sonde_dsm_lock_of(dsm, page);
+	bool is_free;
+
+	mutex_lock(lock);
+	is_free = p->twin != SONDE_DSM_NO_TWIN && !(p->flags & DSM_WRITTEN);
+	if (is_free)
+		sonde_dsm_twin_drop(dsm, page);
+	mutex_unlock(lock);
+	return is_free;
+}
+
+static u32 untwin(struct sonde_dsm *dsm, const u32 *pages, u32 n)
+{
+	u32 i, count = 0;
+
+	for (i = 0; i < n; i++) {
+		count += untwin_page(dsm, pages[i]);
+		cond_resched();
+	}
+	if (count)
+		sonde_dsm_wake_starved(dsm);
+	return count;
+}
+
+static int ioc_untwin(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
+{
+	struct sonde_dsm_untwin args;
+	u32 *pages;
+	int ret;
+
+	ret = sonde_arg_get(&args, sizeof(args), SONDE_DSM_UNTWIN_SIZE_VER0,
+			    uarg, usize);
+	if (ret)
+		return ret;
+	if (args.flags || args.reserved)
+		return -EINVAL;
+	ret = get_list(dsm, args.pages, args.npages, &pages);
+	if (ret)
+		return ret;
+	trace_sonde_dsm_untwin(args.npages, untwin(dsm, pages, args.npages));
+	kvfree(pages);
+	return 0;
+}
+
+/**
+ * sonde_dsm_ioctl() - commands on a segment
+ * @file: the descriptor's
+ * @cmd: SONDE_IOC_DSM_*
+ * @arg: address of the caller's struct
+ *
+ * Return: 0, -ENOTTY, or what the command says.
+ */
+long sonde_dsm_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct sonde_dsm *dsm = file->private_data;
+	void __user *uarg = (void __user *)arg;
+
+	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_PROTECT))
+		return ioc_protect(dsm, uarg, _IOC_SIZE(cmd));
+	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_COLLECT))
+		return ioc_collect(dsm, uarg, _IOC_SIZE(cmd));
+	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_UNTWIN))
+		return ioc_untwin(dsm, uarg, _IOC_SIZE(cmd));
+	return -ENOTTY;
+}

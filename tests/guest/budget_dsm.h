@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rows of the budget about segments, beside the same by SIGSEGV and mprotect(2) on
+ * two mappings of a memfd. A row is a whole turn, told of one page of it, as what is done
+ * to a page must be undone before it can be done again:
+ *
+ * write	a first write with its twin, the list of what was written, protected again,
+ *		and the twin given back
+ * miss		a page is void, read, copied into by whoever serves it, and readable; another
+ *		thread serves a segment, so this has the switches to it and back
+ * protect	a list of pages that lie apart is protected from writing, and opened again
+ *
+ * This process has exported memory before, so it has an MMU notifier, for which each page
+ * of a list is zapped: where there is none a turn of write takes 3,300 instructions, of
+ * miss 13,700 and of protect 570.
+ */
+#ifndef TESTS_GUEST_BUDGET_DSM_H
+#define TESTS_GUEST_BUDGET_DSM_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#define DSM_PAGES	1024
+#define DSM_LIST	512	/* every second one */
+#define DSM_MISSES	32
+
+static struct {
+	int fd;
+	bool is_ready, is_trapped;
+	char *view, *alias, *twins, *weak, *weak_alias;
+	uint32_t list[DSM_LIST];
+	struct sonde_dsm_written written[DSM_LIST];
+	pthread_t server;
+} dsm;
+
+static char *map_dsm(int fd, uint64_t offset)
+{
+	char *p = mmap(NULL, DSM_PAGES * SMALL, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+
+	if (p == MAP_FAILED)
+		die("mapping of a segment");
+	return p;
+}
+
+static void protect_dsm(uint32_t *pages, uint32_t n, uint32_t protection)
+{
+	struct sonde_dsm_protect args = {
+		.size = sizeof(args), .protection = protection,
+		.pages = (uintptr_t)pages, .npages = n,
+	};
+
+	if (ioctl(dsm.fd, SONDE_IOC_DSM_PROTECT, &args))
+		die("SONDE_IOC_DSM_PROTECT");
+}
+
+static void *serve_misses(void *arg)
+{
+	struct sonde_dsm_event event;
+
+	(void)arg;
+	while (read(dsm.fd, &event, sizeof(event)) == sizeof(event)) {
+		memcpy(dsm.alias + event.page * SMALL, dsm.twins, SMALL);
+		protect_dsm(&event.page, 1, SONDE_DSM_READ);
+	}
+	return NULL;
+}
+
+/* What the cheapest handler does: it knows of the access what the row is about. */
+static void on_segv(int sig, siginfo_t *info, void *context)
+{
+	char *at = (char *)((uintptr_t)info->si_addr & ~(SMALL - 1));
+	const size_t offset = at - dsm.weak;
+
+	(void)sig;
+	(void)context;
+	if (offset >= DSM_PAGES * SMALL)
+		_exit(1);
+	if (dsm.is_trapped) {
+		memcpy(dsm.weak_alias + offset, dsm.twins, SMALL);
+		mprotect(at, SMALL, PROT_READ);
+	} else {
+		memcpy(dsm.twins + offset, dsm.weak_alias + offset, SMALL);
+		mprotect(at, SMALL, PROT_READ | PROT_WRITE);
+	}
+}
+
+/* Pages that are there, and a list whose pages have others between them. */
+static void make_dsm(void)
+{
+	struct sonde_dsm_create args = {
+		.size = sizeof(args), .npages = DSM_PAGES, .ntwins = DSM_PAGES, .unit = SMALL,
+	};
+	struct sigaction action = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO };
+	int dev = open("/dev/sonde", O_RDWR | O_CLOEXEC), weak = memfd_create("weak", MFD_CLOEXEC);
+	uint32_t i;
+
+	if (dsm.is_ready)
+		return;
+	dsm.is_ready = true;
+	if (dev < 0 || ioctl(dev, SONDE_IOC_DSM_CREATE, &args))
+		die("SONDE_IOC_DSM_CREATE");
+	dsm.fd = args.fd;
+	dsm.view = map_dsm(dsm.fd, SONDE_DSM_VIEW);
+	dsm.alias = map_dsm(dsm.fd, SONDE_DSM_ALIAS);
+	dsm.twins = map_dsm(dsm.fd, SONDE_DSM_TWINS);
+	if (weak < 0 || ftruncate(weak, DSM_PAGES * SMALL) || sigaction(SIGSEGV, &action, NULL))
+		die("a memfd with a handler");
+	dsm.weak = map_dsm(weak, 0);
+	dsm.weak_alias = map_dsm(weak, 0);
+	for (i = 0; i < DSM_LIST; i++)
+		dsm.list[i] = 2 * i;
+	memset(dsm.weak, 1, DSM_PAGES * SMALL);
+	memset(dsm.weak_alias, 1, DSM_PAGES * SMALL);
+	memset(dsm.alias, 1, DSM_PAGES * SMALL);
+	memset(dsm.twins, 1, DSM_PAGES * SMALL);
+	protect_dsm(dsm.list, DSM_LIST, SONDE_DSM_READ);
+	close(dev);
+}
+
+static int call_dsm_write(const struct target *t)
+{
+	struct sonde_dsm_collect collect = {
+		.size = sizeof(collect), .written = (uintptr_t)dsm.written, .room = DSM_LIST,
+	};
+	struct sonde_dsm_untwin untwin = {
+		.size = sizeof(untwin), .pages = (uintptr_t)dsm.list, .npages = DSM_LIST,
+	};
+	int i;
+
+	(void)t;
+	make_dsm();
+	for (i = 0; i < DSM_LIST; i++)
+		((volatile char *)dsm.view)[dsm.list[i] * SMALL] = 2;
+	if (ioctl(dsm.fd, SONDE_IOC_DSM_COLLECT, &collect) || collect.count != DSM_LIST)
+		return -1;
+	return ioctl(dsm.fd, SONDE_IOC_DSM_UNTWIN, &untwin);
+}
+
+static int call_dsm_write_sigsegv(const struct target *t)
+{
+	int i, failed;
+
+	(void)t;
+	make_dsm();
+	failed = mprotect(dsm.weak, DSM_PAGES * SMALL, PROT_READ);
+	for (i = 0; i < DSM_LIST; i++)
+		((volatile char *)dsm.weak)[dsm.list[i] * SMALL] = 2;
+	return failed;
+}
+
+static int call_dsm_miss(const struct target *t)
+{
+	int i;
+
+	(void)t;
+	make_dsm();
+	if (!dsm.server && pthread_create(&dsm.server, NULL, serve_misses, NULL))
+		return -1;
+	protect_dsm(dsm.list, DSM_MISSES, SONDE_DSM_NONE);
+	for (i = 0; i < DSM_MISSES; i++)
+		(void)((volatile char *)dsm.view)[dsm.list[i] * SMALL];
+	return 0;
+}
+
+/* In a process of several threads other calls take longer. */
+static void end_server(void)
+{
+	if (!dsm.server)
+		return;
+	pthread_cancel(dsm.server);
+	pthread_join(dsm.server, NULL);
+	dsm.server = 0;
+}
+
+static int call_dsm_miss_sigsegv(const struct target *t)
+{
+	int i, failed = 0;
+
+	(void)t;
+	make_dsm();
+	end_server();
+	dsm.is_trapped = true;
+	for (i = 0; i < DSM_MISSES; i++)
+		failed |= mprotect(dsm.weak + dsm.list[i] * SMALL, SMALL, PROT_NONE);
+	for (i = 0; i < DSM_MISSES; i++)
+		(void)((volatile char *)dsm.weak)[dsm.list[i] * SMALL];
+	dsm.is_trapped = false;
+	return failed;
+}
+
+static int call_dsm_protect(const struct target *t)
+{
+	(void)t;
+	make_dsm();
+	protect_dsm(dsm.list, DSM_LIST, SONDE_DSM_WRITE);
+	protect_dsm(dsm.list, DSM_LIST, SONDE_DSM_READ);
+	return 0;
+}
+
+static int call_dsm_protect_mprotect(const struct target *t)
+{
+	int i, failed = 0;
+
+	(void)t;
+	make_dsm();
+	for (i = 0; i < DSM_LIST; i++)
+		failed |= mprotect(dsm.weak + dsm.list[i] * SMALL, SMALL, PROT_READ);
+	for (i = 0; i < DSM_LIST; i++)
+		failed |= mprotect(dsm.weak + dsm.list[i] * SMALL, SMALL,
+				   PROT_READ | PROT_WRITE);
+	return failed;
+}
+
+#endif
