@@ -9,6 +9,7 @@
 #include <sonde/share.h>
 #include "capture.h"
 #include "rng.h"
+#include "stream.h"
 #include "topology.h"
 
 #define NS		1e9
@@ -196,6 +197,20 @@ char *capture_lane(char *at, const struct meter_lane *lane)
 	return add_whole(add_whole(add_whole(at, lane->skip), lane->steps), lane->nout);
 }
 
+char *capture_streams(char *at, size_t nlanes)
+{
+	return add_whole(begin_question(at, 's'), nlanes);
+}
+
+char *capture_stream(char *at, const struct meter_stream *lane)
+{
+	at = add_whole(add_whole(begin_question(at, 'b'), lane->cpu), (uint64_t)lane->kind);
+	*at++ = '\t';
+	at = capture_signed(at, lane->node);
+	at = add_whole(add_whole(at, (uint64_t)lane->pages), lane->bytes);
+	return add_whole(add_whole(at, lane->pause_ns), lane->nout);
+}
+
 char *capture_gaps(char *at, double seconds)
 {
 	return add_whole(begin_question(at, 'g'), capture_ns(seconds));
@@ -273,6 +288,15 @@ const struct capture_field capture_share_fields[] = {
 	FIELD(sonde_share_options, max_bytes, CAPTURE_SIZE),
 	FIELD(sonde_share_options, seed, CAPTURE_U64),
 	FIELD(sonde_share_options, all_pairs, CAPTURE_INT),
+	{ NULL, 0, 0 },
+};
+
+const struct capture_field capture_memory_fields[] = {
+	FIELD(sonde_memory_options, depth, CAPTURE_SIZE),
+	FIELD(sonde_memory_options, cache_bytes, CAPTURE_SIZE),
+	FIELD(sonde_memory_options, max_bytes, CAPTURE_SIZE),
+	FIELD(sonde_memory_options, seed, CAPTURE_U64),
+	FIELD(sonde_memory_options, all_pairs, CAPTURE_INT),
 	{ NULL, 0, 0 },
 };
 

@@ -50,6 +50,8 @@ char *capture_chase(char *at, uint64_t skip, unsigned int steps, size_t nout);
 char *capture_move(char *at, unsigned int cpu);
 char *capture_together(char *at, size_t nlanes);
 char *capture_lane(char *at, const struct meter_lane *lane);
+char *capture_streams(char *at, size_t nlanes);
+char *capture_stream(char *at, const struct meter_stream *lane);
 char *capture_gaps(char *at, double seconds);
 char *capture_now(char *at);
 
@@ -89,6 +91,7 @@ struct capture_field {
 /* Each ends with .name NULL. */
 extern const struct capture_field capture_cache_fields[];	/* struct sonde_cache_options */
 extern const struct capture_field capture_share_fields[];	/* struct sonde_share_options */
+extern const struct capture_field capture_memory_fields[];	/* struct sonde_memory_options */
 extern const struct capture_field capture_level_fields[];	/* struct sonde_cache_level */
 extern const struct capture_field capture_meter_fields[];	/* struct meter */
 extern const struct capture_field capture_machine_fields[];	/* struct sonde_topology */

@@ -28,6 +28,7 @@
 #define METER_CHUNK_PLACES (METER_CHUNK / METER_PLACE)
 
 struct meter;
+struct meter_stream;
 
 /**
  * struct meter_window - one timed stretch of a chase
@@ -81,6 +82,9 @@ struct meter_lane {
  *            all are done, so that every window was taken against the others'
  *            load. Proof of overlap is @begin of the windows. 0, -EPERM,
  *            -EINVAL, -ENOMEM, -EAGAIN (the lanes did not come together in time)
+ * @stream: as together, but each lane goes through memory of its own as fast as it
+ *          can; see stream.h. Also -EOPNOTSUPP (no such memory, or no such loop
+ *          here). NULL: not with this meter
  * @gaps: how often a second something takes the CPU away, watched for @seconds
  * @now: seconds since some moment
  * @close: free everything, also @m
@@ -93,6 +97,7 @@ struct meter_ops {
 		      struct meter_window *out, size_t nout);
 	int (*move)(struct meter *m, unsigned int cpu);
 	int (*together)(struct meter *m, const struct meter_lane *lanes, size_t nlanes);
+	int (*stream)(struct meter *m, const struct meter_stream *lanes, size_t nlanes);
 	double (*gaps)(struct meter *m, double seconds);
 	double (*now)(struct meter *m);
 	void (*close)(struct meter *m);
@@ -108,6 +113,7 @@ struct meter_ops {
  * @chain_cycles: core cycles that meter_window.chain stands for
  * @tick_ns: nanoseconds of a tick
  * @is_guest: whether other guests of the same host may use its shared caches
+ * @vectors: those of the loops of @stream, see stream_vectors_name()
  */
 struct meter {
 	const struct meter_ops *ops;
@@ -116,6 +122,7 @@ struct meter {
 	double chain_cycles;
 	double tick_ns;
 	int is_guest;
+	unsigned int vectors;
 };
 
 /*

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include "capture.h"
 #include "recorder.h"
+#include "stream.h"
 
 /* What can be said with a number of 64 bits. */
 #define MOST_GAPS	1e15
@@ -140,6 +141,31 @@ static int record_together(struct meter *m, const struct meter_lane *lanes, size
 	return err;
 }
 
+static void add_stream(struct meter_record *r, const struct meter_stream *lane, int err)
+{
+	size_t nout = err ? 0 : lane->nout;
+	char *at = recorder_room(r->recorder, CAPTURE_QUESTION + nout * CAPTURE_WINDOW);
+
+	if (!at)
+		return;
+	at = capture_stream(at, lane);
+	recorder_add(r->recorder, capture_windows(at, &r->last, lane->out, nout));
+}
+
+static int record_stream(struct meter *m, const struct meter_stream *lanes, size_t nlanes)
+{
+	struct meter_record *r = to_record(m);
+	int err = r->inner->ops->stream(r->inner, lanes, nlanes);
+	char *at = recorder_room(r->recorder, CAPTURE_QUESTION + CAPTURE_NUMBER);
+
+	if (at)
+		recorder_add(r->recorder, add_result(capture_streams(at, nlanes), err));
+	for (size_t i = 0; i < nlanes; i++)
+		add_stream(r, &lanes[i], err);
+	recorder_relax(r->recorder);
+	return err;
+}
+
 static double record_gaps(struct meter *m, double seconds)
 {
 	struct meter_record *r = to_record(m);
@@ -185,6 +211,7 @@ static const struct meter_ops record_ops = {
 	.chase = record_chase,
 	.move = record_move,
 	.together = record_together,
+	.stream = record_stream,
 	.gaps = record_gaps,
 	.now = record_now,
 	.close = record_close,

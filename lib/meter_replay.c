@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "log.h"
 #include "meter_replay.h"
+#include "stream.h"
 
 /* Questions and lines in the log: more says no more. */
 #define SHOWN		60
@@ -208,6 +209,20 @@ static int replay_together(struct meter *m, const struct meter_lane *lanes, size
 	return err ? err : told;
 }
 
+static int replay_stream(struct meter *m, const struct meter_stream *lanes, size_t nlanes)
+{
+	struct meter_replay *r = to_replay(m);
+	char question[CAPTURE_QUESTION];
+	int told = ask_result(r, question, capture_streams(question, nlanes)), err = r->err;
+
+	for (size_t i = 0; i < nlanes && !err; i++) {
+		const char *at = ask(r, question, capture_stream(question, &lanes[i]));
+
+		err = answer_windows(r, at, lanes[i].out, told ? 0 : lanes[i].nout);
+	}
+	return err ? err : told;
+}
+
 static double replay_gaps(struct meter *m, double seconds)
 {
 	struct meter_replay *r = to_replay(m);
@@ -258,6 +273,7 @@ static const struct meter_ops replay_ops = {
 	.chase = replay_chase,
 	.move = replay_move,
 	.together = replay_together,
+	.stream = replay_stream,
 	.gaps = replay_gaps,
 	.now = replay_now,
 	.close = replay_close,

@@ -22,6 +22,7 @@
 #include "../kmod/core.h"
 #include "free_memory.h"
 #include "meter_user.h"
+#include "stream.h"
 
 /* A pause this long is not the walk's own: a load takes a tenth of it. */
 #define GAP_S		1e-6
@@ -267,6 +268,7 @@ static void user_close(struct meter *m)
 
 	crew_close(u->crew);
 	drop_pages(u);
+	meter_user_drop_areas(u);
 	sonde_frames_close(u->frames);
 	sched_setaffinity(0, sizeof(u->before), &u->before);
 	setpriority(PRIO_PROCESS, 0, u->nice);
@@ -280,6 +282,7 @@ static const struct meter_ops user_ops = {
 	.chase = user_chase,
 	.move = user_move,
 	.together = meter_user_together,
+	.stream = meter_user_stream,
 	.gaps = user_gaps,
 	.now = user_now,
 	.close = user_close,
@@ -328,6 +331,7 @@ int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned in
 		.chain_cycles = CORE_CHAIN_CYCLES,
 		.tick_ns = sonde_clock_ns(clk, 1),
 		.is_guest = is_guest(),
+		.vectors = stream_choose()->vectors,
 	};
 	u->clk = clk;
 	u->overhead = (uint64_t)sonde_clock_info(clk)->overhead_ticks;

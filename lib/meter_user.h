@@ -8,6 +8,8 @@
 #include "crew.h"
 #include "meter.h"
 
+struct area;
+
 /**
  * struct meter_user - this machine
  * @meter: what a probe sees
@@ -22,6 +24,7 @@
  * @at: where the walk stands
  * @overhead: ticks of a clock read
  * @frames: looks frames up; NULL until the first question
+ * @areas: memory of streams, see meter_stream.c
  */
 struct meter_user {
 	struct meter meter;
@@ -38,6 +41,7 @@ struct meter_user {
 	void *at;
 	uint64_t overhead;
 	struct sonde_frames_source *frames;
+	struct area *areas;
 };
 
 /* @places as one cycle. Return: the first of it. */
@@ -58,5 +62,9 @@ int meter_user_hire(struct meter_user *u, unsigned int cpu, struct crew_member *
 
 /* meter_ops.together */
 int meter_user_together(struct meter *m, const struct meter_lane *lanes, size_t nlanes);
+
+/* meter_ops.stream, and its memory freed */
+int meter_user_stream(struct meter *m, const struct meter_stream *what, size_t n);
+void meter_user_drop_areas(struct meter_user *u);
 
 #endif

@@ -164,6 +164,81 @@ static const struct field transfers_fields[] = {
 	{ NULL, 0, 0, NULL },
 };
 
+static const struct field rate_fields[] = {
+	{ "cpu", WHOLE, 0, NULL },
+	{ "cores", WHOLE, 0, NULL },
+	{ "bytes_s", REAL, MUST | NIL, NULL },
+	{ "bytes_s_ci", PAIR, MUST, NULL },
+	{ "rounds", WHOLE, MUST, NULL },
+	{ "discarded", SHARE, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field reference_fields[] = {
+	{ "operation", STRING, MUST, NULL },
+	{ "node", WHOLE, MUST | NIL, NULL },
+	{ "pages", STRING, MUST, NULL },
+	{ "bytes_s", REAL, MUST | NIL, NULL },
+	{ "bytes_s_ci", PAIR, MUST, NULL },
+	{ "rounds", WHOLE, MUST, NULL },
+	{ "discarded", SHARE, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field memory_pair_fields[] = {
+	{ "cpus", REALS, MUST, NULL },
+	{ "ratio", REAL, MUST | NIL, NULL },
+	{ "ratio_ci", PAIR, MUST, NULL },
+	{ "class", WHOLE, MUST | NIL, NULL },
+	{ "rounds", WHOLE, MUST, NULL },
+	{ "discarded", SHARE, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field scaling_fields[] = {
+	{ "cpus", REALS, MUST, NULL },
+	{ "points", LIST, MUST, rate_fields },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field class_fields[] = {
+	{ "ratio", REAL, MUST, NULL },
+	{ "ratio_low", REAL, MUST, NULL },
+	{ "ratio_high", REAL, MUST, NULL },
+	{ "overhead", FLAG, MUST, NULL },
+	{ "npairs", WHOLE, MUST, NULL },
+	{ "scaling", OBJECT, MUST | NIL, scaling_fields },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field load_fields[] = {
+	{ "bytes_s", REAL, MUST, NULL },
+	{ "latency_ns", REAL, MUST | NIL, NULL },
+	{ "latency_ns_ci", PAIR, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field loaded_latency_fields[] = {
+	{ "pages", STRING, MUST, NULL },
+	{ "points", LIST, MUST, load_fields },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field bandwidth_fields[] = {
+	{ "cpus", REALS, MUST, NULL },
+	{ "vectors", STRING, MUST, NULL },
+	{ "buffer_bytes", WHOLE, MUST, NULL },
+	{ "references", LIST, MUST, reference_fields },
+	{ "alone", LIST, MUST, rate_fields },
+	{ "pairs", LIST, MUST, memory_pair_fields },
+	{ "classes", LIST, MUST, class_fields },
+	{ "scaling", OBJECT, MUST | NIL, scaling_fields },
+	{ "loaded_latency", OBJECT, MUST, loaded_latency_fields },
+	{ "elapsed_s", REAL, MUST | NIL, NULL },
+	{ "notes", STRINGS, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
 /* What is in it is libsonde-coll's matter. */
 static const struct field collectives_fields[] = {
 	{ NULL, 0, 0, NULL },
@@ -209,6 +284,7 @@ const struct field profile_fields[] = {
 	{ "curve", LIST, 0, point_fields },
 	{ "sharing", OBJECT, NIL, sharing_fields },
 	{ "transfers", OBJECT, 0, transfers_fields },
+	{ "bandwidth", OBJECT, 0, bandwidth_fields },
 	{ "collectives", OBJECT, 0, collectives_fields },
 	{ "notes", STRINGS, 0, NULL },
 	{ NULL, 0, 0, NULL },

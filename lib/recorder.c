@@ -122,6 +122,7 @@ static const char *const explanation[] = {
 	"# l n sum of places                       c skip steps n: windows",
 	"# m cpu: result                           t lanes: result, then each",
 	"# a cpu n sum skip steps n: windows       g ns: gaps in 1000 s      n: ns since the last",
+	"# s lanes: result, then each             b cpu kind node pages bytes pause n: windows",
 	"# window: ticks,chain - chain before,begin - (begin + ticks before + chain)",
 	NULL,
 };
@@ -287,6 +288,45 @@ int recorder_share(struct sonde_recorder *r, const struct sonde_share_options *o
 			add_fields(r, "level", capture_level_fields, &options->caches->levels[i]);
 		add_real(r, "memory", options->caches->memory.cycles);
 		add_real(r, "before", before_s);
+	}
+	return wrap(r, m, err);
+}
+
+/* "group", a number for each depth: of the next CPU. */
+static void add_groups(struct sonde_recorder *r, const unsigned int *group, size_t depth)
+{
+	char *at = recorder_room(r, (depth + 1) * CAPTURE_NUMBER);
+
+	if (!at)
+		return;
+	at = (char *)memcpy(at, "group", strlen("group")) + strlen("group");
+	for (size_t i = 0; i < depth; i++) {
+		*at++ = '\t';
+		at = capture_whole(at, group[i]);
+	}
+	recorder_add(r, at);
+}
+
+int recorder_memory(struct sonde_recorder *r, const struct sonde_memory_options *options,
+		    struct meter **m)
+{
+	struct sonde_memory_options kept = *options;
+	int err;
+
+	if (!r)
+		return 0;
+	if (!kept.groups)
+		kept.depth = 0;
+	err = begin_run(r, "memory");
+	if (!err) {
+		add_fields(r, "option", capture_memory_fields, &kept);
+		for (size_t i = 0; i < kept.ncpus; i++)
+			add_text(r, "cpu\t%u", kept.cpus[i]);
+		for (size_t i = 0; i < kept.ncpus && kept.depth; i++)
+			add_groups(r, kept.groups + i * kept.depth, kept.depth);
+		for (size_t i = 0; i < kept.nnodes; i++)
+			add_text(r, "node\t%u", kept.nodes[i]);
+		add_text(r, "vectors\t%u", (*m)->vectors);
 	}
 	return wrap(r, m, err);
 }

@@ -17,6 +17,8 @@ int recorder_cache(struct sonde_recorder *r, const char *probe,
 		   const struct sonde_cache_options *options, struct meter **m);
 int recorder_share(struct sonde_recorder *r, const struct sonde_share_options *options,
 		   double before_s, struct meter **m);
+int recorder_memory(struct sonde_recorder *r, const struct sonde_memory_options *options,
+		    struct meter **m);
 
 /*
  * Room for a line of up to @bytes, NULL for want of memory; then its end, to which

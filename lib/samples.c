@@ -221,7 +221,7 @@ static void keep_topology(struct sonde_samples *s, struct samples_reader *r)
 
 static const char *find_probe(const struct samples_reader *r)
 {
-	static const char *const names[] = { "cache", "servet", "share" };
+	static const char *const names[] = { "cache", "servet", "share", "memory" };
 	const char *name = samples_after(r, "run");
 	size_t len = name ? samples_length(r) - (size_t)(name - r->at) : 0;
 

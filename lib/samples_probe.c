@@ -8,6 +8,7 @@
 #include <string.h>
 #include "meter_replay.h"
 #include "probe/cache.h"
+#include "probe/memory.h"
 #include "probe/servet.h"
 #include "probe/share.h"
 #include "samples.h"
@@ -18,6 +19,9 @@
 #define MOST_PAGE	((size_t)1 << 30)
 #define MOST_CPUS	65536
 #define MOST_LEVELS	64
+/* Every two of them are in a table. */
+#define MOST_STREAMS	4096
+#define MOST_DEPTH	64
 
 static int read_meter(struct samples_reader *r, struct meter *m)
 {
@@ -110,7 +114,7 @@ int sonde_samples_cache(struct sonde_samples *samples, struct sonde_cache_report
 
 /* ---- sharing -------------------------------------------------------------------- */
 
-static int read_cpus(struct samples_reader *r, unsigned int **cpus, size_t *n)
+static int read_numbers(struct samples_reader *r, const char *name, unsigned int **cpus, size_t *n)
 {
 	const char *at;
 	uint64_t cpu;
@@ -118,9 +122,9 @@ static int read_cpus(struct samples_reader *r, unsigned int **cpus, size_t *n)
 	*cpus = calloc(MOST_CPUS, sizeof(**cpus));
 	if (!*cpus)
 		return -ENOMEM;
-	for (*n = 0; (at = samples_after(r, "cpu")); samples_next(r)) {
+	for (*n = 0; (at = samples_after(r, name)); samples_next(r)) {
 		if (*n == MOST_CPUS || capture_read_whole(&at, MOST_CPUS - 1, &cpu) || *at != '\n')
-			return samples_refuse(r, "this is no CPU");
+			return samples_refuse(r, "this is no CPU or node");
 		(*cpus)[(*n)++] = (unsigned int)cpu;
 	}
 	return 0;
@@ -179,13 +183,120 @@ int sonde_samples_share(struct sonde_samples *samples, struct sonde_share_report
 	r = samples_read_run(samples, run);
 	err = samples_fields(&r, "option", capture_share_fields, &how);
 	if (!err)
-		err = read_cpus(&r, &cpus, &how.ncpus);
+		err = read_numbers(&r, "cpu", &cpus, &how.ncpus);
 	how.cpus = cpus;
 	if (!err)
 		err = replay_share(&r, &how, &made);
 	free(cpus);
 	if (err)
 		sonde_share_report_free(made);
+	else
+		*report = made;
+	return err;
+}
+
+/* ---- memory --------------------------------------------------------------------- */
+
+static int read_group(struct samples_reader *r, unsigned int *group, size_t depth)
+{
+	const char *at = samples_after(r, "group");
+	uint64_t x;
+
+	for (size_t i = 0; at && i < depth; i++) {
+		if ((i && capture_read_char(&at, '\t')) || capture_read_whole(&at, UINT32_MAX, &x))
+			return samples_refuse(r, "this is no group");
+		group[i] = (unsigned int)x;
+	}
+	if (!at || *at != '\n')
+		return samples_refuse(r, "this is no group");
+	samples_next(r);
+	return 0;
+}
+
+/* What the options point to. */
+struct memory_lists {
+	unsigned int *cpus, *groups, *nodes;
+};
+
+static int read_groups(struct samples_reader *r, struct sonde_memory_options *how,
+		       struct memory_lists *lists)
+{
+	int err = 0;
+
+	if (how->ncpus > MOST_STREAMS || how->depth > MOST_DEPTH)
+		return samples_refuse(r, "there are too many CPUs or groups");
+	if (!how->depth)
+		return 0;
+	lists->groups = calloc(how->ncpus * how->depth + 1, sizeof(*lists->groups));
+	if (!lists->groups)
+		return -ENOMEM;
+	for (size_t i = 0; i < how->ncpus && !err; i++)
+		err = read_group(r, lists->groups + i * how->depth, how->depth);
+	how->groups = lists->groups;
+	return err;
+}
+
+static int read_memory_options(struct samples_reader *r, struct sonde_memory_options *how,
+			       struct memory_lists *lists, unsigned int *vectors)
+{
+	double number = 0;
+	int err = samples_fields(r, "option", capture_memory_fields, how);
+
+	if (!err)
+		err = read_numbers(r, "cpu", &lists->cpus, &how->ncpus);
+	if (!err)
+		err = read_groups(r, how, lists);
+	if (!err)
+		err = read_numbers(r, "node", &lists->nodes, &how->nnodes);
+	if (!err)
+		err = samples_real(r, "vectors", &number);
+	if (!err && !(number < VECTORS))
+		err = samples_refuse(r, "there are no such vectors");
+	how->cpus = lists->cpus;
+	how->nodes = lists->nodes;
+	*vectors = (unsigned int)number;
+	return err;
+}
+
+static int replay_memory(struct samples_reader *r, struct sonde_memory_options *how,
+			 unsigned int vectors, struct sonde_memory_report **report)
+{
+	struct meter *m;
+	int err = memory_check_options(how);
+
+	if (err)
+		return samples_refuse(r, "the CPUs do not ascend");
+	err = open_meter(r, 0, &m);
+	if (err)
+		return err;
+	m->vectors = vectors;
+	how->progress = stop_if_wrong;
+	how->progress_ctx = m;
+	err = probe_memory_with(m, how, report);
+	return close_meter(m, err);
+}
+
+int sonde_samples_memory(struct sonde_samples *samples, struct sonde_memory_report **report)
+{
+	const struct samples_run *run = find_run(samples, "memory", "memory");
+	struct sonde_memory_options how = { .ncpus = 0 };
+	struct memory_lists lists = { .cpus = NULL };
+	struct sonde_memory_report *made = NULL;
+	unsigned int vectors;
+	struct samples_reader r;
+	int err;
+
+	if (!run)
+		return -ENODATA;
+	r = samples_read_run(samples, run);
+	err = read_memory_options(&r, &how, &lists, &vectors);
+	if (!err)
+		err = replay_memory(&r, &how, vectors, &made);
+	free(lists.cpus);
+	free(lists.groups);
+	free(lists.nodes);
+	if (err)
+		sonde_memory_report_free(made);
 	else
 		*report = made;
 	return err;

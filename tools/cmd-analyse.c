@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sonde/log.h>
 #include "describe.h"
+#include "memory.h"
 #include "sharing.h"
 
 #define REASON_LEN 512
@@ -63,7 +64,7 @@ static void keep_reason(void *ctx, const char *line)
 static int refuse(const struct analyse_options *o, const char *reason, int err)
 {
 	if (err == -ENODATA)
-		cli_error("%s: it says nothing of the machine; sonde cache and sonde share make "
+		cli_error("%s: it says nothing of the machine; sonde cache, share and memory make "
 			  "captures that do", o->path);
 	else if (err == -EFBIG)
 		cli_error("cannot read %s: it is too large to be a capture", o->path);
@@ -86,29 +87,44 @@ static int restore_machine(struct machine *m, const struct sonde_samples *sample
 	return err == -ENOENT ? -ENODATA : err;
 }
 
-/* As machine_measure_caches() and machine_measure_sharing(). */
+/* As machine_measure_caches(), _sharing() and _memory(), each of which may be missing. */
 static int ask_again(struct machine *m, struct sonde_samples *samples)
 {
 	int err = sonde_samples_cache(samples, &m->caches);
 
-	if (!err)
+	if (!err || err == -ENODATA)
 		err = sonde_samples_share(samples, &m->sharing);
-	return err == -ENODATA && m->caches ? 0 : err;
+	if (!err || err == -ENODATA)
+		err = sonde_samples_memory(samples, &m->memory);
+	return err == -ENODATA && (m->caches || m->memory) ? 0 : err;
+}
+
+static int keep(struct machine *m, int is_servet)
+{
+	int status = CLI_DONE;
+
+	if (m->caches) {
+		m->cpu = m->caches->cpu;
+		machine_read_claims(m);
+		status = machine_keep_caches(m, is_servet ? METHOD_SERVET : METHOD_SONDE);
+	}
+	if (status == CLI_DONE && m->sharing)
+		status = machine_keep_sharing(m);
+	if (status == CLI_DONE && m->memory)
+		status = machine_keep_memory(m);
+	return status;
 }
 
 static int show(struct machine *m, const struct analyse_options *o, int is_servet)
 {
-	int status;
+	int status = keep(m, is_servet);
 
-	m->cpu = m->caches->cpu;
-	machine_read_claims(m);
-	status = machine_keep_caches(m, is_servet ? METHOD_SERVET : METHOD_SONDE);
-	if (status == CLI_DONE && m->sharing)
-		status = machine_keep_sharing(m);
 	if (status != CLI_DONE)
 		return status;
-	return m->sharing ? show_sharing(m, o->common.json, o->matrix)
-			  : show_caches(m, o->common.json, o->curve);
+	if (m->sharing)
+		return show_sharing(m, o->common.json, o->matrix);
+	return m->caches ? show_caches(m, o->common.json, o->curve)
+			 : show_memory(m, o->common.json);
 }
 
 static int analyse(const struct analyse_options *o)

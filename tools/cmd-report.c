@@ -9,12 +9,15 @@
 #include "compare.h"
 #include "text.h"
 #include "describe.h"
+#include "memory.h"
 #include "output.h"
 #include "page.h"
 #include "profile.h"
 #include "sharing.h"
 
 #define DEFAULT_DIR "sonde-report"
+/* For bandwidth; less holds nothing that a cache does not. */
+#define MEMORY_LEAST	((size_t)256 << 20)
 
 struct report_options {
 	struct measure_options measure;
@@ -106,6 +109,8 @@ static void draw_plots(struct page *page)
 		copy_why(&page->sweeps, "misses by lines of one set", &page->curve);
 		copy_why(&page->capacity, "capacity by set sampling", &page->curve);
 		copy_why(&page->transfers, "copies between processes", &page->curve);
+		copy_why(&page->scaling, "bandwidth by cores", &page->curve);
+		copy_why(&page->load, "latency under load", &page->curve);
 		return;
 	}
 	picture_sweeps(page->machine, &page->sweeps);
@@ -113,6 +118,10 @@ static void draw_plots(struct page *page)
 		picture_capacity(page->machine, &page->capacity);
 	if (!cli_stop_requested())
 		picture_transfers(page->machine, &page->transfers);
+	if (!cli_stop_requested())
+		picture_scaling(page->machine, &page->scaling);
+	if (!cli_stop_requested())
+		picture_load(page->machine, &page->load);
 }
 
 /* A picture less is a report still. */
@@ -157,6 +166,8 @@ static int write_page(const struct machine *m, struct output *out)
 	picture_free(&page.capacity);
 	picture_free(&page.classes);
 	picture_free(&page.sharing);
+	picture_free(&page.scaling);
+	picture_free(&page.load);
 	picture_free(&page.transfers);
 	picture_free(&page.topology);
 	return err;
@@ -240,6 +251,11 @@ static int show(const struct machine *m, const struct report_options *o)
 		cli_error("not enough memory for the table");
 		return CLI_FAILED;
 	}
+	putchar('\n');
+	if (m->memory && print_memory(m)) {
+		cli_error("not enough memory for the table");
+		return CLI_FAILED;
+	}
 	printf("\nCopies between processes\n");
 	bench_describe(m->transfers, m->profile, bench_print_line, NULL);
 	printf("\nIn use\n");
@@ -258,6 +274,28 @@ static int measure_sharing(struct machine *m, const struct report_options *o)
 	return status == CLI_CANNOT_MEASURE ? CLI_DONE : status;
 }
 
+/* Whoever allows less than a sweep of memory, or little time, gets less or none of it;
+ * CPUs too busy for it are no failure of the report. */
+static int measure_memory(struct machine *m, const struct report_options *o)
+{
+	struct measure_options how = o->measure;
+	unsigned int *cpus;
+	int n, status;
+
+	if (how.max_bytes && how.max_bytes < MEMORY_LEAST)
+		return CLI_DONE;
+	if (!how.max_bytes && how.budget_s < BUDGET_FULL_S)
+		how.max_bytes = MEMORY_LEAST;
+	n = machine_list_cpus(m, &cpus);
+	if (n < 0) {
+		cli_error("not enough memory for the list of CPUs");
+		return CLI_FAILED;
+	}
+	status = machine_measure_memory(m, &how, cpus, (size_t)n, 0);
+	free(cpus);
+	return status == CLI_CANNOT_MEASURE ? CLI_DONE : status;
+}
+
 static int measure_and_write(struct machine *m, struct output *out,
 			     const struct report_options *o)
 {
@@ -271,6 +309,8 @@ static int measure_and_write(struct machine *m, struct output *out,
 		status = machine_measure_caches(m, &o->measure);
 	if (status == CLI_DONE)
 		status = measure_sharing(m, o);
+	if (status == CLI_DONE)
+		status = measure_memory(m, o);
 	if (status == CLI_DONE)
 		status = machine_measure_transfers(m, &o->measure);
 	if (status == CLI_DONE)

@@ -252,7 +252,7 @@ static int refuse_samples(const char *path, int err)
 }
 
 /* Before anything is measured: nobody measures for nothing. */
-static int start_samples(struct machine *m, const struct measure_options *options)
+int machine_start_samples(struct machine *m, const struct measure_options *options)
 {
 	int err;
 
@@ -282,7 +282,7 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 		.seed = options->seed,
 		.progress = watch_probe,
 	};
-	int status = start_samples(m, options), err;
+	int status = machine_start_samples(m, options), err;
 
 	if (status != CLI_DONE)
 		return status;
@@ -327,6 +327,7 @@ void machine_close(struct machine *m)
 	sonde_prefetch_close(m->prefetch);
 	sonde_recorder_close(m->recorder);
 	sonde_profile_free(m->profile);
+	sonde_memory_report_free(m->memory);
 	sonde_share_report_free(m->sharing);
 	sonde_cache_report_free(m->caches);
 	sonde_transfer_close(m->transfer);

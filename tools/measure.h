@@ -7,6 +7,7 @@
 #include <sonde/clock.h>
 #include <sonde/frames.h>
 #include <sonde/prefetch.h>
+#include <sonde/memory.h>
 #include <sonde/probe.h>
 #include <sonde/profile.h>
 #include <sonde/region.h>
@@ -16,7 +17,7 @@
 #include "cli.h"
 
 /* Seconds for the cache probe. The report's clock, pictures and files come on
- * top, and it promises 60 s, or 15 s with --quick, on a machine that is busy. */
+ * top, and it promises 90 s, or 20 s with --quick, where the CPUs are not busy. */
 #define BUDGET_FULL_S	40.0
 #define BUDGET_QUICK_S	8.0
 
@@ -92,6 +93,7 @@ int measure_set_no_prefetch(void *options, const char *arg);
  * @claimed: what every source claims of it
  * @caches: NULL until measured
  * @sharing: NULL until measured
+ * @memory: likewise
  * @transfers: what copies between processes cost; NULL until measured
  * @profile: all of it as a document
  * @recorder: of the samples; NULL if they are not kept
@@ -108,6 +110,7 @@ struct machine {
 	struct sonde_claims *claimed;
 	struct sonde_cache_report *caches;
 	struct sonde_share_report *sharing;
+	struct sonde_memory_report *memory;
 	struct bench_result *transfers;
 	struct sonde_profile *profile;
 	struct sonde_recorder *recorder;
@@ -134,6 +137,10 @@ int machine_measure_transfers(struct machine *m, const struct measure_options *o
  * profile. Return: an exit status. */
 void machine_read_claims(struct machine *m);
 int machine_keep_caches(struct machine *m, enum measure_method method);
+
+/* Begins the file of samples, if they are to be kept and it is not begun. Return: an
+ * exit status. */
+int machine_start_samples(struct machine *m, const struct measure_options *options);
 
 /* Puts the samples into their file, if they are to be kept: after all that was
  * measured, before it is shown. Return: an exit status. */

@@ -13,6 +13,7 @@
 #include "claims.h"
 #include "text.h"
 #include "describe.h"
+#include "memory.h"
 #include "page.h"
 #include "sharing.h"
 
@@ -46,8 +47,8 @@ static const char style[] =
 	"{fill:var(--ink)}.sweeps [stroke='black'],.capacity [stroke='black']"
 	"{stroke:var(--ink)}.sweeps,.capacity,.classes{margin-bottom:1.6rem}"
 	".sweeps,.capacity{overflow-x:auto}.capacity div{min-width:42rem}\n"
-	".sharing [fill='black'],.transfers [fill='black']{fill:var(--ink)}"
-	".transfers [stroke='black']{stroke:var(--ink)}.sharing{margin-top:1rem}\n"
+	".sharing [fill='black'],.transfers [fill='black'],.memory [fill='black']{fill:var(--ink)}"
+	".transfers [stroke='black'],.memory [stroke='black']{stroke:var(--ink)}.sharing{margin-top:1rem}\n"
 	".curve [fill='black']{fill:var(--ink)}.curve [stroke='black']{stroke:var(--ink)}\n"
 	".topology svg{background:#fff;border:1px solid var(--rule);padding:.5rem}\n"
 	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.2rem;margin:0}\n"
@@ -301,6 +302,70 @@ static int write_sharing(FILE *out, const struct page *page)
 	return err;
 }
 
+static void write_reference_rows(FILE *out, const struct sonde_memory_report *r)
+{
+	char gbs[TEXT_LEN], node[32];
+
+	for (size_t i = 0; i < r->nreferences; i++) {
+		const struct sonde_memory_reference *f = &r->references[i];
+
+		snprintf(node, sizeof(node), "%d", f->node);
+		fputs("<tr>", out);
+		write_element(out, "th scope=\"row\"", sonde_stream_name(f->kind));
+		write_element(out, "td", f->node < 0 ? "own" : node);
+		write_element(out, "td", f->pages == SONDE_PAGES_HUGE ? "huge" : "base");
+		write_element(out, "td class=\"number\"", describe_gbs(gbs, f->rate.bytes_s));
+		fputs("</tr>\n", out);
+	}
+}
+
+static int write_class_rows(FILE *out, const struct sonde_memory_report *r)
+{
+	char ratio[CELL_LEN], *pairs;
+
+	for (size_t c = 0; c < r->nclasses; c++) {
+		pairs = describe_class_pairs(r, c);
+		if (!pairs)
+			return -ENOMEM;
+		describe_class_ratio(&r->classes[c], ratio, sizeof(ratio));
+		fprintf(out, "<tr><th scope=\"row\">%zu</th>", c);
+		write_element(out, "td", ratio);
+		write_element(out, "td", describe_class_kind(&r->classes[c]));
+		write_element(out, "td", pairs);
+		fputs("</tr>\n", out);
+		free(pairs);
+	}
+	return 0;
+}
+
+static int write_memory(FILE *out, const struct page *page)
+{
+	const struct sonde_memory_report *r = page->machine->memory;
+	int err;
+
+	if (!r)
+		return 0;
+	fputs("<section id=\"bandwidth\">\n<h2>Memory</h2>\n<div class=\"wide\"><table>\n"
+	      "<thead><tr><th>One CPU</th><th>Node</th><th>Pages</th>"
+	      "<th class=\"number\">GB/s</th></tr></thead>\n<tbody>\n", out);
+	write_reference_rows(out, r);
+	fputs("</tbody>\n</table></div>\n<div class=\"wide\"><table>\n<thead><tr><th>Class</th>"
+	      "<th>Each of two gets</th><th></th><th>CPUs</th></tr></thead>\n<tbody>\n", out);
+	err = write_class_rows(out, r);
+	fputs("</tbody>\n</table></div>\n", out);
+	for (size_t i = 0; i < r->nnotes; i++)
+		write_element(out, "p class=\"note\"", r->notes[i]);
+	if (r->ncpus > 1)
+		write_picture(out, "memory", &page->scaling, 1,
+			      "What cores copy together, of a group of each class whose CPUs "
+			      "disturb each other and of all. Only what was proven to run at the "
+			      "same time counts.");
+	write_picture(out, "memory", &page->load, 1,
+		      "What a load of one CPU takes while the others read as much.");
+	fputs("</section>\n", out);
+	return err;
+}
+
 static void write_paragraph(void *out, const char *line)
 {
 	write_element(out, "p", line);
@@ -422,6 +487,8 @@ int page_write(FILE *out, const struct page *page)
 	fputs("</section>\n", out);
 	write_geometry(out, page);
 	err = write_sharing(out, page);
+	if (!err)
+		err = write_memory(out, page);
 	if (err)
 		return err;
 	write_transfers(out, page);

@@ -14,6 +14,8 @@
  * @capacity: by set sampling, likewise
  * @classes: of pages, likewise
  * @sharing: who shares which cache, likewise
+ * @scaling: bandwidth by cores, likewise
+ * @load: latency under load, likewise
  * @transfers: copies between processes, likewise
  * @topology: likewise
  */
@@ -24,6 +26,8 @@ struct page {
 	struct picture capacity;
 	struct picture classes;
 	struct picture sharing;
+	struct picture scaling;
+	struct picture load;
 	struct picture transfers;
 	struct picture topology;
 };

@@ -14,6 +14,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_report,
 	&cmd_cache,
 	&cmd_share,
+	&cmd_memory,
 	&cmd_colour,
 	&cmd_clock,
 	&cmd_bench,

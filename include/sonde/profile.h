@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sonde/clock.h>
+#include <sonde/memory.h>
 #include <sonde/probe.h>
 #include <sonde/region.h>
 #include <sonde/share.h>
@@ -118,6 +119,16 @@ int sonde_profile_set_caches(struct sonde_profile *profile, const struct sonde_c
  */
 int sonde_profile_set_claims(struct sonde_profile *profile, const struct sonde_claims *claims,
 			     const struct sonde_cache_report *report);
+
+/**
+ * sonde_profile_set_bandwidth() - what CPUs get of the memory
+ * @profile: the profile
+ * @report: what sonde_probe_memory() measured
+ *
+ * Return: 0, -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_bandwidth(struct sonde_profile *profile,
+				const struct sonde_memory_report *report);
 
 /**
  * sonde_profile_set_sharing() - which CPUs share which cache

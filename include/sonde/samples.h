@@ -9,6 +9,7 @@
 #ifndef SONDE_SAMPLES_H
 #define SONDE_SAMPLES_H
 
+#include <sonde/memory.h>
 #include <sonde/probe.h>
 #include <sonde/profile.h>
 #include <sonde/share.h>
@@ -71,8 +72,8 @@ void sonde_samples_free(struct sonde_samples *samples);
  * sonde_samples_probe() - whose samples they are
  * @samples: a capture
  *
- * Return: the last probe's name: "cache" (sonde_probe_cache()), "servet" (sonde_servet_cache()) or
- * "share" (sonde_probe_share()). Since: 0.1
+ * Return: the last probe's name: "cache" (sonde_probe_cache()), "servet" (sonde_servet_cache()),
+ * "share" (sonde_probe_share()) or "memory" (sonde_probe_memory()). Since: 0.1
  */
 const char *sonde_samples_probe(const struct sonde_samples *samples);
 
@@ -122,6 +123,16 @@ int sonde_samples_cache(struct sonde_samples *samples, struct sonde_cache_report
  * Return: as sonde_samples_cache(). Since: 0.1
  */
 int sonde_samples_share(struct sonde_samples *samples, struct sonde_share_report **report);
+
+/**
+ * sonde_samples_memory() - what CPUs of the recorded machine lose together
+ * @samples: a capture
+ * @report: as sonde_probe_memory() made it, to be freed with
+ *          sonde_memory_report_free(); untouched on failure
+ *
+ * Return: as sonde_samples_cache(). Since: 0.1
+ */
+int sonde_samples_memory(struct sonde_samples *samples, struct sonde_memory_report **report);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "contend.h"
+#include "overlap.h"
 #include "ring.h"
 
 #define STEPS		1024
@@ -11,8 +12,7 @@
 #define WINDOWS_MOST	512
 /* How often alone and beside the others, in turn. */
 #define ROUNDS		3
-/* At least so much of a window has to be covered, and of its windows kept. */
-#define COVERED		0.5
+/* At least so many windows have to be proven to overlap. */
 #define KEPT_LEAST	8
 /*
  * Share of misses: two sets of 0.65 of a cache overfill it by 0.3, so whatever is
@@ -81,70 +81,11 @@ static void close_crowd(struct crowd *c)
 	free(c->windows);
 }
 
-/* How much of @w the windows of @lane cover, 0 to 1; @from is where to look on. */
-static double cover(const struct meter_window *w, const struct meter_lane *lane, size_t *from)
-{
-	uint64_t end = w->begin + w->ticks, covered = 0, low, high;
-	size_t i = *from;
-
-	while (i < lane->nout && lane->out[i].begin + lane->out[i].ticks <= w->begin)
-		i++;
-	*from = i;
-	for (; i < lane->nout && lane->out[i].begin < end; i++) {
-		low = lane->out[i].begin > w->begin ? lane->out[i].begin : w->begin;
-		high = lane->out[i].begin + lane->out[i].ticks;
-		high = high < end ? high : end;
-		covered += high > low ? high - low : 0;
-	}
-	return (double)covered / (double)w->ticks;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
-}
-
-static double median_ticks(const struct meter_lane *lane)
-{
-	double x[WINDOWS_MOST];
-
-	for (size_t i = 0; i < lane->nout; i++)
-		x[i] = (double)lane->out[i].ticks;
-	qsort(x, lane->nout, sizeof(*x), compare);
-	return x[lane->nout / 2];
-}
-
-/* A window during which its CPU was away is no proof of load: it proves nothing. */
-static void forget_gaps(struct crowd *c)
-{
-	for (size_t l = 0; l < c->n; l++) {
-		double most = 3 * median_ticks(&c->lanes[l]);
-
-		for (size_t i = 0; i < c->nout; i++)
-			if ((double)c->lanes[l].out[i].ticks > most)
-				c->lanes[l].out[i].ticks = 0;
-	}
-}
-
-/* Windows of @mine that every other lane covers, to @w. Return: how many. */
-static size_t keep_covered(const struct crowd *c, size_t mine, struct meter_window *w)
-{
-	const struct meter_lane *lane = &c->lanes[mine];
-	unsigned char uncovered[WINDOWS_MOST] = { 0 };
-	size_t kept = 0, from;
-
-	for (size_t l = 0; l < c->n; l++) {
-		from = 0;
-		for (size_t i = 0; l != mine && i < lane->nout; i++)
-			if (lane->out[i].ticks && !uncovered[i])
-				uncovered[i] = cover(&lane->out[i], &c->lanes[l], &from) < COVERED;
-	}
-	for (size_t i = 0; i < lane->nout; i++)
-		if (lane->out[i].ticks && !uncovered[i])
-			w[kept++] = lane->out[i];
-	return kept;
 }
 
 /* Lanes that did not come together in time are no word, not a failure. */
@@ -184,19 +125,21 @@ static int run_alone(struct share *s, struct crowd *c, double *cycles)
 static int run_together(struct share *s, struct crowd *c, double *cycles)
 {
 	struct meter_window w[WINDOWS_MOST];
+	struct overlap_lane *lanes = calloc(c->n, sizeof(*lanes));
 	size_t discarded, kept;
-	int err = run_lanes(s, c->lanes, c->n);
+	int err = lanes ? run_lanes(s, c->lanes, c->n) : -ENOMEM, is_late = err == -EAGAIN;
 
-	if (err && err != -EAGAIN)
-		return err;
+	for (size_t l = 0; l < c->n && !err; l++)
+		lanes[l] = (struct overlap_lane){ c->lanes[l].out, c->lanes[l].nout };
 	if (!err)
-		forget_gaps(c);
+		err = overlap_forget_gaps(lanes, c->n);
 	for (size_t l = 0; l < c->n; l++) {
-		kept = err ? 0 : keep_covered(c, l, w);
+		kept = err ? 0 : overlap_keep(lanes, c->n, l, w);
 		cycles[l] = kept < KEPT_LEAST ? NAN
 					      : share_cycles(s, w, kept, STEPS, &discarded);
 	}
-	return 0;
+	free(lanes);
+	return is_late ? 0 : err;
 }
 
 /* Of the rounds that have a value; 0 if none has. */

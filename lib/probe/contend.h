@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Contention: CPUs walk sets of which one fits a cache and two do not. Who
- * shares it with another one misses.
- *
- * Two threads that run together usually do not. A window counts only if another
- * CPU's own uninterrupted windows cover it: a measurement without that proof
- * found no contention where there was a third (README.md).
+ * shares it with another one misses. Only windows that were proven to overlap
+ * count: overlap.h.
  */
 #ifndef SONDE_LIB_PROBE_CONTEND_H
 #define SONDE_LIB_PROBE_CONTEND_H

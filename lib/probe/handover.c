@@ -11,9 +11,10 @@
 #define STEPS_LEAST	64
 #define STEPS_MOST	256
 #define COLD_WINDOWS	32
-/* From the load to the first read, over the same from that to the second: more,
- * and by more than the hand-over itself takes, means that the reader's CPU was
- * busy with something else meanwhile, which the lines need not have survived. */
+/* From the load to the first read, but for what that itself takes, over the same
+ * from that to the second: more, and by more than the hand-over itself takes, means
+ * that the reader's CPU was busy with something else meanwhile, which the lines need
+ * not have survived. */
 #define LATE		1.5
 #define LATE_S		50e-6
 
@@ -90,6 +91,17 @@ static unsigned int choose_steps(size_t nset)
 	return (unsigned int)(steps < nset ? steps : nset);
 }
 
+/* Seconds that @n windows of @steps loads take at @cycles a load, uninterrupted. */
+static double expect(const struct share *s, size_t n, unsigned int steps, double cycles)
+{
+	uint64_t chain = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		chain = s->windows[i].chain < chain ? s->windows[i].chain : chain;
+	return cycles * (double)n * steps / s->meter->chain_cycles * (double)chain *
+	       s->meter->tick_ns * 1e-9;
+}
+
 int handover_take(struct share *s, const struct share_plan *plan, unsigned int from,
 		  unsigned int to, struct handover *out)
 {
@@ -119,6 +131,7 @@ int handover_take(struct share *s, const struct share_plan *plan, unsigned int f
 	m->ops->chase(m, 0, steps, s->windows, n);
 	read = m->ops->now(m);
 	out->first = share_cycles(s, s->windows, n, steps, &out->discarded);
+	read -= expect(s, n, steps, out->first);
 	swept = m->ops->now(m);
 	m->ops->chase(m, nset - n * steps + nsweep, steps, s->windows, n);
 	out->is_late = read - loaded > LATE * (m->ops->now(m) - swept) + LATE_S;

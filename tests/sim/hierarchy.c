@@ -381,7 +381,7 @@ static int open_core(struct core *c)
 
 	for (unsigned int i = 0; i < h->n; i++) {
 		unsigned int shared = m->cache[i].shared ? m->cache[i].shared : 1;
-		struct store **s = &h->store[i][c->cpu / shared];
+		struct store **s = &h->store[i][machine_place(m, c->cpu) / shared];
 
 		if (!*s) {
 			*s = calloc(1, sizeof(**s));

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "contention.h"
 #include "machine.h"
 #include "noise.h"
 #include "pagemap.h"
@@ -319,6 +320,60 @@ static int machine_together(struct meter *m, const struct meter_lane *lanes, siz
 	return err;
 }
 
+/* ---- streams ------------------------------------------------------------- */
+
+static int check_stream(const struct machine *k, const struct meter_stream *s)
+{
+	unsigned int nodes = k->model.node_cpus ? cpus_of(k) / k->model.node_cpus : 1;
+
+	if (s->cpu >= cpus_of(k) || s->node >= (int)nodes)
+		return -EINVAL;
+	return s->pages == SONDE_PAGES_HUGE && k->model.no_huge ? -EOPNOTSUPP : 0;
+}
+
+/* A lane's windows: what the links leave it, and noise. */
+static void run_stream(struct machine *k, struct core *c, const struct meter_stream *s,
+		       double window_ns)
+{
+	double spread = k->model.stream_noise, run = exp(spread * noise_normal(&k->hierarchy));
+
+	for (size_t i = 0; i < s->nout; i++) {
+		double ns = window_ns * run * exp(spread * noise_normal(&k->hierarchy));
+
+		s->out[i].chain = 0;
+		s->out[i].begin = read_counter(k, c);
+		noise_spend(c, ns / c->cycle_ns);
+		s->out[i].ticks = read_counter(k, c) - s->out[i].begin;
+	}
+}
+
+static int machine_stream(struct meter *m, const struct meter_stream *lanes, size_t n)
+{
+	struct machine *k = to_machine(m);
+	double *window_ns = calloc(n ? n : 1, sizeof(*window_ns));
+	double begin = k->walk.core->ns, end = begin;
+	struct core *c;
+	int err = window_ns ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = check_stream(k, &lanes[i]);
+	if (!err)
+		contention_windows(&k->model, lanes, n, window_ns);
+	for (size_t i = 0; i < n && !err; i++) {
+		c = start_core(k, lanes[i].cpu, begin);
+		if (!c) {
+			err = -ENOMEM;
+			break;
+		}
+		run_stream(k, c, &lanes[i], window_ns[i]);
+		end = fmax(end, c->ns);
+	}
+	k->walk.core->ns = end;
+	noise_start(k->walk.core);
+	free(window_ns);
+	return err;
+}
+
 /* ---- time ---------------------------------------------------------------- */
 
 static double machine_gaps(struct meter *m, double seconds)
@@ -362,6 +417,7 @@ static const struct meter_ops machine_ops = {
 	.chase = machine_chase,
 	.move = machine_move,
 	.together = machine_together,
+	.stream = machine_stream,
 	.gaps = machine_gaps,
 	.now = machine_now,
 	.close = machine_close,

@@ -13,6 +13,7 @@
 #define MACHINE_LEVELS	4
 #define MACHINE_TLBS	2
 #define MACHINE_CPUS	1024
+#define MACHINE_LINKS	4
 /* Policies other than LRU, FIFO and DIP keep a bit a way in one word. */
 #define MACHINE_WAYS	64
 
@@ -80,7 +81,7 @@ enum machine_prefetch {
  * @slices: of INDEX_SLICED
  * @spread: cycles between the nearest and the farthest slice, @cycles in the mean
  * @inclusion: of the levels above
- * @shared: CPUs that share one, those that follow each other; 0: 1
+ * @shared: CPUs that share one, those whose places follow each other; 0: 1
  */
 struct machine_cache {
 	size_t bytes;
@@ -92,6 +93,16 @@ struct machine_cache {
 	unsigned int slices;
 	double spread;
 	enum machine_inclusion inclusion;
+	unsigned int shared;
+};
+
+/**
+ * struct machine_link - what all data to and from memory goes through
+ * @gbs: gigabytes a second that it carries; 0 for no such link
+ * @shared: CPUs that share one, those whose places follow each other; 0: 1
+ */
+struct machine_link {
+	double gbs;
 	unsigned int shared;
 };
 
@@ -149,6 +160,13 @@ struct machine_noise {
  * @tick_step: ticks by which the counter advances at once; 0: 1
  * @noise: what disturbs
  * @cpus: how many; 0: 1
+ * @place: of each CPU, where it is; NULL: in the order of their numbers
+ * @link: from the core on; see contention.h. Only streams use them
+ * @stream_noise: deviation of a stream's rate, a share of it; once for a run and once
+ *                for each window
+ * @node_cpus: CPUs of a NUMA node, those whose places follow each other; 0: all
+ * @remote: what a stream from another node's memory gets, a share
+ * @no_huge: there are no huge pages to be had
  * @max_bytes: memory
  */
 struct machine_model {
@@ -165,8 +183,20 @@ struct machine_model {
 	unsigned int tick_step;
 	struct machine_noise noise;
 	unsigned int cpus;
+	const unsigned char *place;
+	struct machine_link link[MACHINE_LINKS];
+	double stream_noise;
+	unsigned int node_cpus;
+	double remote;
+	int no_huge;
 	size_t max_bytes;
 };
+
+/* Where a CPU is. */
+static inline unsigned int machine_place(const struct machine_model *model, unsigned int cpu)
+{
+	return model->place ? model->place[cpu] : cpu;
+}
 
 /* 0, -ENOMEM, -EINVAL (a model that makes no sense). Close through the ops. */
 int machine_open(struct meter **m, const struct machine_model *model, uint64_t seed);

@@ -101,6 +101,14 @@ static void happen(struct core *c, enum event e)
 	}
 }
 
+/* Box and Muller 1958. */
+double noise_normal(struct hierarchy *h)
+{
+	double radius = sqrt(-2 * log(1 - hierarchy_chance(h)));
+
+	return radius * cos(2 * M_PI * hierarchy_chance(h));
+}
+
 void noise_start(struct core *c)
 {
 	for (unsigned int e = 0; e < EVENTS; e++)

@@ -11,6 +11,9 @@ void noise_start(struct core *c);
 /* All that was due by now happened: c->ns may be later afterwards. */
 void noise_happen(struct core *c);
 
+/* With mean 0 and deviation 1. */
+double noise_normal(struct hierarchy *h);
+
 /* Let time pass. */
 static inline void noise_spend(struct core *c, double cycles)
 {

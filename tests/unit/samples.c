@@ -350,8 +350,8 @@ static void odd_close(struct meter *m)
 }
 
 static const struct meter_ops odd_ops = {
-	odd_pages, odd_frames_of, odd_link, odd_chase, odd_move, odd_together, odd_gaps, odd_now,
-	odd_close,
+	odd_pages, odd_frames_of, odd_link, odd_chase, odd_move, odd_together, NULL, odd_gaps,
+	odd_now, odd_close,
 };
 
 /* One of everything; answers are put one behind the other into @out. */
