@@ -42,8 +42,9 @@ const char *sonde_meter_name(enum sonde_meter meter);
  *         the kernel, so that steps of translation are not the process's
  * @budget_s: seconds that the latency curve may take, after the geometry, which
  *            takes what it takes; 0: no curve
- * @max_bytes: largest working set, 256 KiB or more; 0: 192 MiB. Half of the free
- *             memory at most
+ * @max_bytes: largest working set, 256 KiB or more; 0: 192 MiB, and up to 1 GiB for
+ *             the sets of a last level that no other guest shares, if less does not
+ *             tell them. Half of the free memory at most
  * @seed: of the permutations: same seed, same walks
  * @progress: called now and then with the done share (0 to 1) and what is being
  *            done; a non-zero return stops the probe with -ECANCELED; may be NULL

@@ -56,7 +56,8 @@ static double softness_of(const struct survey *s)
 	return s->nsweeps ? sum / s->nsweeps : 0;
 }
 
-static void put_size(struct sonde_cache_level *out, const struct level_geometry *l)
+static void put_size(const struct geometry *g, const struct level_geometry *l,
+		     struct sonde_cache_level *out)
 {
 	const struct survey *s = &l->survey;
 
@@ -65,9 +66,10 @@ static void put_size(struct sonde_cache_level *out, const struct level_geometry 
 	out->size_high = l->high;
 	out->confidence = l->confidence;
 	out->ways = s->ways;
-	out->line = s->line;
-	if (l->size && s->line)
-		out->sets = l->size / s->ways / s->line;
+	/* Lines longer than the first level's, or a prefetcher of pairs: not to be told. */
+	out->line = s->line > g->first.line ? 0 : s->line;
+	if (l->size && out->line)
+		out->sets = l->size / s->ways / out->line;
 	out->colours = l->colours;
 	out->softness = softness_of(s);
 	out->holding = s->holding == HOLDING_ALSO ? SONDE_HOLDING_ALSO :
@@ -82,7 +84,7 @@ static int put_level(const struct geometry *g, size_t i, struct sonde_cache_leve
 	int err;
 
 	if (l->size || l->low || l->high)
-		put_size(out, l);
+		put_size(g, l, out);
 	if (out->latency.cycles <= 0)
 		out->latency = latency_of(g, l->survey.hit);
 	out->samples = l->samples;

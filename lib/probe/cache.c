@@ -33,6 +33,12 @@
 #define SHARE_END	0.95
 /* Largest working set where nobody says: beyond the last level of most machines. */
 #define DEFAULT_BYTES	(192UL << 20)
+/*
+ * Sets of a large last level, where no other guest shares it: lines that are alike
+ * in all levels above are a few in a thousand. That much is taken only if less
+ * was not enough.
+ */
+#define SETS_BYTES	(1UL << 30)
 /* A sweep below this is no sweep: smaller caches than this exist. */
 #define LEAST_BYTES	(256UL << 10)
 
@@ -103,9 +109,10 @@ static int run_search(struct search *w)
 }
 
 /* Free memory, or what was asked for. 0 if that is too little for a sweep. */
-static size_t choose_bytes(const struct meter *meter, const struct sonde_cache_options *options)
+static size_t choose_bytes(const struct meter *meter, const struct sonde_cache_options *options,
+			   size_t unasked)
 {
-	size_t bytes = options->max_bytes ? options->max_bytes : DEFAULT_BYTES;
+	size_t bytes = options->max_bytes ? options->max_bytes : unasked;
 
 	if (bytes > meter->max_bytes)
 		bytes = meter->max_bytes;
@@ -115,7 +122,7 @@ static size_t choose_bytes(const struct meter *meter, const struct sonde_cache_o
 /* As much as can be had: half of what was not to be had, and so on. */
 static int open_sampler(struct search *w, struct meter *meter)
 {
-	size_t bytes = choose_bytes(meter, w->options), asked = bytes;
+	size_t bytes = choose_bytes(meter, w->options, DEFAULT_BYTES), asked = bytes;
 	int err = -ENOMEM;
 
 	for (; bytes >= LEAST_BYTES; bytes /= 2) {
@@ -146,7 +153,9 @@ static int try_geometry(struct search *w, struct meter *meter, size_t bytes, str
 /* As much memory as can be had; too little for sets is still enough for a curve. */
 static int run_geometry(struct search *w, struct meter *meter, struct geometry *g)
 {
-	size_t bytes = choose_bytes(meter, w->options), least = STRIDE_CHUNKS * METER_CHUNK;
+	size_t unasked = meter->is_guest ? DEFAULT_BYTES : SETS_BYTES;
+	size_t bytes = choose_bytes(meter, w->options, unasked);
+	size_t least = STRIDE_CHUNKS * METER_CHUNK;
 	int err = 0;
 
 	if (bytes < least && !(w->options->budget_s > 0))

@@ -18,7 +18,11 @@
 /* Lines of a pool over what the level holds of them. */
 #define ROOM		1.7
 /* The same, over those at which the first of its sets overflows. */
-#define FULL		4.5
+#define FULL		3.5
+/* Less than this, and a larger pool is had first. */
+#define TOO_FEW		2
+/* Loads after which no larger pool is tried: half a minute of them. */
+#define PATIENCE	300000000
 /* Of an estimate of classes, a share of it, beside its scatter. */
 #define ESTIMATE_ERROR	0.1
 #define ODD_MOST	3
@@ -35,6 +39,10 @@
 #define SORTED_LEAST	4
 /* Surveys of the second level at most. */
 #define ATTEMPTS	4
+/* Behind the first level a miss is a large part of a turn: seen in less of a window. */
+#define WINDOW_NS	250.0
+/* So many sets at most, and lines that flush the level above are in them too. */
+#define FEW_CLASSES	3
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
 
@@ -46,6 +54,7 @@ struct ground {
 	size_t npages;
 	uint32_t *pool;		/* those alike above the level at hand */
 	size_t npool;
+	int is_last;		/* no larger pool will be had */
 	uint64_t samples, discarded;	/* up to the level before */
 };
 
@@ -129,17 +138,41 @@ static double page_classes(const struct survey *s)
 }
 
 /*
- * Whether everything that was found of the level fits together: all classes have
- * the same ways, none has misses before and each has from there on, the lines are
- * known, and so is the number of classes.
+ * Whether more than one class says so. Where all lines of the pool share a set or
+ * two, nothing flushes the level above, so ways of an exclusive level are those of
+ * both; if that is the simpler number, there is no telling.
  */
-static int is_consistent(const struct survey *s, double classes)
+static int has_ways(const struct survey *s)
+{
+	if (s->classes > 0 && s->classes < FEW_CLASSES && s->ways > s->above &&
+	    odd_factor(s->ways - s->above) < odd_factor(s->ways))
+		return 0;
+	return s->votes > 1 || (s->votes && s->sorted >= SORTED_LEAST);
+}
+
+/*
+ * Whether the number of classes is one that sets make: a systematic error of an
+ * estimate makes odd factors of powers of two. From the third level on, where slices
+ * may be of any number, they are only believed if all were counted.
+ */
+static int has_classes(const struct survey *s, double classes)
+{
+	classes *= s->fold ? s->fold : 1;
+	if (s->classes_se > 0 && odd_factor(classes) > (s->exact ? 1 : ODD_MOST))
+		return 0;
+	return s->classes_se < ESTIMATE_ERROR * s->classes &&
+	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
+}
+
+/*
+ * Whether everything else that was found of the level fits together: all classes
+ * have the same ways, none has misses before and each has from there on, the lines
+ * are known.
+ */
+static int is_consistent(const struct survey *s)
 {
 	if (s->votes < 2 || (s->votes != s->nsweeps && s->sorted < SORTED_LEAST) || !s->line ||
 	    s->doubtful)
-		return 0;
-	/* Longer lines, or a prefetcher that no replacement forgets: not to be told. */
-	if (s->line > s->first->line)
 		return 0;
 	for (unsigned int i = 0; i < s->nsweeps; i++) {
 		if (s->sweep[i].ways != s->ways)
@@ -147,12 +180,7 @@ static int is_consistent(const struct survey *s, double classes)
 		if (fabs(s->sweep[i].miss[s->ways]) > 0.5 || s->sweep[i].miss[s->ways + 1] < 0.5)
 			return 0;
 	}
-	classes *= s->fold ? s->fold : 1;
-	/* A systematic error of an estimate makes odd factors of powers of two. */
-	if (s->classes_se > 0 && odd_factor(classes) > ODD_MOST)
-		return 0;
-	return s->classes_se < ESTIMATE_ERROR * s->classes &&
-	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
+	return 1;
 }
 
 /* Lines overflow the first of its sets before they are as many as it holds. */
@@ -212,12 +240,21 @@ static void settle(struct level_geometry *l, const struct survey *s, double set_
 	if (s != &l->survey)
 		l->survey = *s;
 	l->set_bytes = set_bytes;
-	if (s->ways && s->classes > 0 && holds_its_rise(s)) {
+	if (!has_ways(s)) {
+		l->survey.ways = 0;
+	} else if (s->classes > 0 && has_classes(s, classes) && holds_its_rise(s)) {
 		l->size = (uint64_t)llround(s->ways * classes * set_bytes);
 		l->low = l->high = l->size;
-		l->confidence = is_consistent(s, classes) ? SURE : DOUBTFUL;
+		l->confidence = is_consistent(s) ? SURE : DOUBTFUL;
 		l->colours = (unsigned int)(classes * set_bytes / METER_CHUNK);
 	}
+}
+
+/* Its ways are known, but not how many sets a line of the pool stands for. */
+static void withdraw(struct level_geometry *l)
+{
+	l->size = l->low = l->high = 0;
+	l->colours = 0;
 }
 
 static int next_pool(struct ground *w, struct survey *s)
@@ -269,7 +306,7 @@ static int second(struct ground *w, struct survey *s)
 		w->npool = w->npages < POOL_PAGES ? w->npages : POOL_PAGES;
 		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
 		err = survey_from(w, s, w->g->first.ways);
-		if (s->ways && (s->brief || is_consistent(s, page_classes(s))))
+		if (s->ways && (s->brief || (is_consistent(s) && has_classes(s, page_classes(s)))))
 			break;
 	}
 	return err;
@@ -333,7 +370,8 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;
-	if (!w->t->meter->is_guest && l->reach.rises)
+	if (!w->t->meter->is_guest && l->reach.rises &&
+	    (w->is_last || (double)w->npool > TOO_FEW * l->reach.begins))
 		err = survey_from(w, s, above->ways);
 	if (!err && s->ways && s->classes > 0)
 		err = find_sharing(w, s, set_bytes, &octaves);
@@ -341,8 +379,13 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 		set_bytes /= exp2(round(octaves));
 	if (!err && s->ways)
 		settle(l, s, set_bytes);
-	if (!(fabs(octaves - round(octaves)) < SAME_OCTAVE && octaves > -SAME_OCTAVE) ||
-	    fabs(s->hit - l->reach.hit) > SAME_HIT * l->reach.hit)
+	if (!(fabs(octaves - round(octaves)) < SAME_OCTAVE && octaves > -SAME_OCTAVE))
+		withdraw(l);
+	/* What a line of the pool stands for is told by the level above. */
+	if (!w->g->level[w->g->nlevels - 1].size)
+		withdraw(l);
+	l->confidence = fmin(l->confidence, w->g->level[w->g->nlevels - 1].confidence);
+	if (fabs(s->hit - l->reach.hit) > SAME_HIT * l->reach.hit)
 		l->confidence = fmin(l->confidence, DOUBTFUL);
 	settle_reach(l, set_bytes, w->npool);
 	mark(w, l);
@@ -396,7 +439,8 @@ static int was_enough(const struct ground *w)
 		return l->reach.ends && w->npool > 2 * l->reach.ends;
 	/* More than that are not counted one by one. */
 	return s->votes > 1 && s->classes > 0 &&
-	       (s->classes > SURVEY_SORTED || (double)w->npool > ROOM * s->ways * s->classes);
+	       (s->sorted || s->classes > SURVEY_SORTED ||
+		(double)w->npool > ROOM * s->ways * s->classes);
 }
 
 /* How many times as large the next pool is to be. */
@@ -418,6 +462,7 @@ static int go_further(struct ground *w, size_t max_bytes)
 
 	while (!err) {
 		*again = (struct survey){ .brief = 1 };
+		w->is_last = bytes == max_bytes || w->t->loads > PATIENCE;
 		err = get_pages(w, bytes);
 		if (!err)
 			err = second(w, again);
@@ -428,7 +473,7 @@ static int go_further(struct ground *w, size_t max_bytes)
 		g->nlevels = 2;
 		if (!err && again->ways == second_level->ways)
 			err = further(w, again);
-		if (bytes == max_bytes || was_enough(w))
+		if (w->is_last || was_enough(w))
 			break;
 		bytes = (size_t)fmin((double)bytes * too_small_by(w), (double)max_bytes);
 	}
@@ -449,6 +494,7 @@ static int find(struct ground *w, size_t max_bytes)
 	g->beyond = g->first.beyond;
 	if (err || !g->first.ways)
 		return err;
+	w->t->window_ns = WINDOW_NS;
 	add_first(g);
 	mark(w, &g->level[0]);
 	g->ends = to_ns(w->t, g->beyond) >= MEMORY_NS;

@@ -29,6 +29,8 @@
 #define FOLD_HITS	2
 #define FOLD_SHARE	0.45
 #define FOLD_DOUBT	0.2
+/* A count and an estimate that differ by more than this factor contradict each other. */
+#define CONTRADICTION	1.25
 
 /* Pages of the pool that are in no role yet. */
 static size_t others(const struct survey *s, const struct hunt *h, const struct class *c,
@@ -49,6 +51,8 @@ static int choose_flush(struct survey *s, struct hunt *h)
 
 	if (n > s->npages / 8)
 		n = s->npages / 8;
+	if (n > HUNT_WAYS)
+		n = HUNT_WAYS;
 	for (int i = 0; i < FLUSH_TRIES && over > 0; i++) {
 		first = sonde_rng_below(&s->t->rng, s->npages - 2 * n + 1);
 		h->nflush = 0;
@@ -410,6 +414,7 @@ static int resume(struct survey *s, struct hunt *h)
 
 static int count_exactly(struct survey *s)
 {
+	const double estimate = s->classes;
 	struct hunt h;
 	int err;
 
@@ -418,6 +423,9 @@ static int count_exactly(struct survey *s)
 	if (!err)
 		err = survey_count_exactly(s, &h);
 	hunt_close(&h);
+	/* Then neither is to be believed. */
+	if (s->classes > CONTRADICTION * estimate || estimate > CONTRADICTION * s->classes)
+		s->classes_se = s->classes;
 	return err;
 }
 
@@ -451,6 +459,7 @@ int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
 int survey_level(struct survey *s)
 {
 	uint32_t *from = malloc(s->npages * sizeof(*from));
+	double refined = 0;
 	struct class c;
 	struct hunt h;
 	int err = 0;
@@ -462,11 +471,15 @@ int survey_level(struct survey *s)
 		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK);
 		if (i == 0)
 			s->seen = err > 0;
+		/* A class has told it better than lines of a pool that may be too small. */
+		if (s->nsweeps)
+			h.penalty = fmax(h.penalty, refined);
 		s->hit = h.hit;
 		s->penalty = h.penalty;
 		if (err > 0)
 			err = look_at(s, &h, from, &c);
 		if (err > 0) {
+			refined = h.penalty;
 			vote(s);
 			if (c.n > s->ways && s->sweep[s->nsweeps - 1].ways == s->ways) {
 				remember(s, &h, &c);

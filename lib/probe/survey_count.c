@@ -28,12 +28,15 @@
 #define SCALE_CROWD	5
 /* Draws from one pool are not independent: the pool has its own unevenness. */
 #define SAME_POOL	1.5
-/* Lines of the pool over what the level holds of them: every class has more than ways. */
-#define ROOM		1.6
+/* Lines of the pool over what the level holds of them: nearly every class has more than ways. */
+#define ROOM		1.2
 #define TRIES		6
 #define PARTITION_MOST	SURVEY_SORTED
-/* Fewer classes than this are none. */
-#define UNLIKELY	0.05
+/* Of small classes, lines in one scatter by such a share of their mean. */
+#define SMALL_ROUNDS	8
+#define SMALL_ERROR	0.2
+/* More of them, over the others, and the others are no measure of them. */
+#define SMALL_MOST	1.0
 #define MOST_CLASSES	65536.0
 
 static double miss_of(const struct sweep *w, size_t k)
@@ -162,19 +165,33 @@ static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint3
 	return 1;
 }
 
-/* Classes that have no more lines in the pool than ways, by those that have. */
-static double small_classes(const struct survey *s, const struct heap *heap, size_t left)
+/*
+ * Lines in a class that has no more of them than ways, where the mean class has
+ * @mean: of a Poisson distribution, from its likeliest such number downwards.
+ */
+static double small_lines(const struct survey *s, double mean)
 {
-	double mean = (double)heap->lines / (double)heap->classes, p = 0, sum = 0, pk;
+	double p = 0, sum = 0, pk = 1;
 
-	for (unsigned int k = 0; k <= s->ways; k++) {
-		pk = exp(k * log(mean) - mean - lgamma(k + 1.0));
+	for (unsigned int k = s->ways; k; k--) {
 		p += pk;
 		sum += k * pk;
+		pk *= k / mean;
 	}
-	if (!left || p * (double)heap->classes < UNLIKELY)
-		return 0;
-	return fmax(1, round((double)left * p / sum));
+	return sum / p;
+}
+
+/*
+ * Classes that have no more lines in the pool than ways, which overflow nothing, by
+ * how many lines are left when the others are taken out.
+ */
+static double small_classes(const struct survey *s, const struct heap *heap, size_t left)
+{
+	double all = (double)(heap->lines + left), small = 0;
+
+	for (int i = 0; i < SMALL_ROUNDS; i++)
+		small = (double)left / small_lines(s, all / ((double)heap->classes + small));
+	return round(small);
 }
 
 /*
@@ -184,6 +201,7 @@ static double small_classes(const struct survey *s, const struct heap *heap, siz
 static int partition(struct survey *s, struct hunt *h, struct heap *heap, uint32_t *left, size_t *n)
 {
 	unsigned int tries = 0;
+	double small;
 	int taken;
 
 	while (*n > s->ways && heap->classes < PARTITION_MOST && tries < TRIES) {
@@ -198,9 +216,12 @@ static int partition(struct survey *s, struct hunt *h, struct heap *heap, uint32
 		if (taken)
 			return taken < 0 ? taken : 0;
 	}
-	if (heap->classes && heap->classes < PARTITION_MOST) {
-		s->classes = (double)heap->classes + small_classes(s, heap, *n);
-		s->classes_se = 0;
+	if (!heap->classes || heap->classes == PARTITION_MOST)
+		return 0;
+	small = small_classes(s, heap, *n);
+	if (small <= SMALL_MOST * (double)heap->classes) {
+		s->classes = (double)heap->classes + small;
+		s->classes_se = SMALL_ERROR * sqrt(small);
 		s->sorted = heap->classes;
 	}
 	return 0;

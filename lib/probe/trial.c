@@ -11,8 +11,13 @@
 /* Until the first look has said what the core clock is. */
 #define TYPICAL_GHZ	3.0
 #define TYPICAL_CYCLES	20.0
-/* A window is this long: the clock's step and cost vanish in it, gaps do not. */
+/*
+ * A window is this long where nobody says: the clock's cost vanishes in it, gaps do
+ * not. Longer where the clock advances in large steps, of which it has so many.
+ */
 #define WINDOW_NS	1000.0
+#define WINDOW_STEPS	100
+#define COARSEST_NS	10.0
 /* Longer is better if it makes whole turns, up to this. */
 #define LONGEST_NS	40000.0
 /* A window this much above the median, and by a gap's length, was hit. */
@@ -24,7 +29,7 @@
 
 void trial_open(struct trial *t, struct meter *meter, uint64_t seed)
 {
-	*t = (struct trial){ .meter = meter, .what = "starting" };
+	*t = (struct trial){ .meter = meter, .what = "starting", .window_ns = WINDOW_NS };
 	sonde_rng_seed(&t->rng, seed);
 	t->begin = meter->ops->now(meter);
 	t->chain_ns = meter->chain_cycles / TYPICAL_GHZ;
@@ -71,19 +76,33 @@ int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail)
  */
 static unsigned int choose_steps(const struct trial *t)
 {
+	/* A step that nobody has seen yet is a large one. */
+	double step_ns = t->step ? (double)t->step * t->meter->tick_ns : COARSEST_NS;
+	double window_ns = fmax(t->window_ns, WINDOW_STEPS * fmin(step_ns, COARSEST_NS));
 	double ns_a_load = (t->cycles > 0 ? t->cycles : TYPICAL_CYCLES) * t->chain_ns /
 			   t->meter->chain_cycles;
 	double turn_ns = ns_a_load * (double)t->nring;
 
 	if (turn_ns < LONGEST_NS)
-		return (unsigned int)(fmax(1, floor(WINDOW_NS / turn_ns)) * (double)t->nring);
-	return (unsigned int)fmax(WINDOW_NS / ns_a_load, METER_UNROLL);
+		return (unsigned int)(fmax(1, floor(window_ns / turn_ns)) * (double)t->nring);
+	return (unsigned int)fmax(window_ns / ns_a_load, METER_UNROLL);
 }
 
 static double median(double *x, size_t n)
 {
 	sonde_stats_sort(x, n);
 	return sonde_stats_median(x, n);
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
 }
 
 /* Windows that nothing interrupted, to t->kept, ascending. */
@@ -95,6 +114,8 @@ static void keep(struct trial *t, const struct meter_window *w, size_t n, unsign
 		x[i] = (double)w[i].chain;
 	chain = median(x, n);
 	t->chain_ns = chain * t->meter->tick_ns;
+	for (size_t i = 0; i < n; i++)
+		t->step = common_divisor(t->step, w[i].ticks);
 	for (size_t i = 0; i < n; i++)
 		x[i] = (double)w[i].ticks;
 	typical = median(x, n);

@@ -22,6 +22,8 @@
  * @loads: taken so far
  * @samples: windows of them
  * @discarded: of them, thrown away because something interrupted them
+ * @window_ns: length of a window at least
+ * @step: of the counter: what all windows so far were multiples of; 0: none yet
  * @chain_ns: nanoseconds of the meter's chain, in the last look
  * @progress: see struct sonde_cache_options; may be NULL
  * @progress_ctx: its first argument
@@ -33,6 +35,8 @@ struct trial {
 	struct sonde_rng rng;
 	double begin;
 	uint64_t loads, samples, discarded;
+	double window_ns;
+	uint64_t step;
 	double chain_ns;
 	int (*progress)(void *ctx, double done, const char *what);
 	void *progress_ctx;

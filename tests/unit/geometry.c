@@ -40,16 +40,21 @@ static void drop_machine(void)
 	free(g);
 }
 
-static void find(uint64_t seed)
+static void find_in(size_t bytes, uint64_t seed)
 {
 	struct meter *meter;
 	struct trial t;
 
 	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
 	trial_open(&t, meter, seed);
-	ck_assert_int_eq(geometry_find(&t, POOL, g), 0);
+	ck_assert_int_eq(geometry_find(&t, bytes, g), 0);
 	trial_close(&t);
 	meter->ops->close(meter);
+}
+
+static void find(uint64_t seed)
+{
+	find_in(POOL, seed);
 }
 
 static void assert_level(size_t i, size_t size, unsigned int ways, unsigned int line)
@@ -112,6 +117,49 @@ START_TEST(tells_an_exclusive_level_and_its_size)
 	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
 	ck_assert_uint_eq(g->level[1].survey.ways, 16);
 	ck_assert_uint_eq(g->level[1].size, MIB);
+}
+END_TEST
+
+/* The level above has three times as many ways as a hunt has room for flush lines. */
+START_TEST(flushes_a_first_level_of_very_many_ways)
+{
+	model.cache[0].bytes = 256 * KIB;
+	model.cache[0].ways = 64;
+	model.cache[1].bytes = 2 * MIB;
+	model.cache[1].ways = 16;
+	model.prefetch = 0;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(0, 256 * KIB, 64, 64);
+	assert_level(1, 2 * MIB, 16, 64);
+}
+END_TEST
+
+/* Its lines and those that should flush the level above are all in the same set. */
+START_TEST(does_not_take_the_ways_of_two_levels_for_those_of_one)
+{
+	model.cache[0].bytes = 64 * KIB;
+	model.cache[0].ways = 4;
+	model.cache[0].line = 32;
+	model.cache[1].bytes = 64 * KIB;
+	model.cache[1].ways = 16;
+	model.cache[1].line = 32;
+	model.cache[1].policy = POLICY_QLRU_H00_M1_R2_U1;
+	model.cache[1].inclusion = EXCLUSIVE;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find((uint64_t)_i + 1);
+	assert_level(0, 64 * KIB, 4, 32);
+	for (size_t i = 1; i < g->nlevels; i++)
+		ck_assert_uint_eq(g->level[i].size, 0);
+}
+END_TEST
+
+/* 1.3 times the lines that the level holds, without those that flush: some classes have too few. */
+START_TEST(counts_classes_that_have_too_few_lines_to_overflow)
+{
+	find_in(4608 * KIB, (uint64_t)_i + 1);
+	assert_level(2, 3 * MIB, 12, 64);
+	ck_assert_uint_gt(g->level[2].survey.sorted, 0);
 }
 END_TEST
 
@@ -287,6 +335,9 @@ int main(void)
 			    (int)(sizeof(policies) / sizeof(*policies)));
 	tcase_add_test(tc, sees_that_an_index_mixes_bits_of_the_offset);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
+	tcase_add_test(tc, flushes_a_first_level_of_very_many_ways);
+	tcase_add_loop_test(tc, does_not_take_the_ways_of_two_levels_for_those_of_one, 0, 3);
+	tcase_add_loop_test(tc, counts_classes_that_have_too_few_lines_to_overflow, 0, 2);
 	tcase_add_test(tc, divides_out_sets_of_the_second_level_that_share_one_of_the_third);
 	tcase_add_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two);
 	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
