@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs that scripts of this folder run; each sees behind the public headers.
 # Those that need an MPI are built by coll/build.mk.
-BENCH_MPI := bench/alltoall.c bench/messages.c
+BENCH_MPI := bench/alltoall.c bench/messages.c bench/stencil.c
 BENCH_FFT := bench/fft.c
 BENCH_BIN := $(patsubst %.c,$(O)/%,$(filter-out $(BENCH_MPI) $(BENCH_FFT),$(sort $(wildcard bench/*.c))))
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,12 +18,14 @@
 #define CANNOT_EXECUTE 126
 #define NOT_FOUND 127
 
-enum { COLL, COLL_OPENMPI, YIELD, NPRELOADS };
+/* The recorders are last: they are there if it is asked for. */
+enum { COLL, COLL_OPENMPI, YIELD, RECORD, RECORD_OPENMPI, NPRELOADS };
 
 struct options {
 	struct cli_common common;
 	int explain;
 	const char *output;
+	const char *record;
 	int wanted;
 	uint64_t weight;
 	int no_yield;
@@ -87,6 +90,16 @@ static int set_output(void *options, const char *arg)
 	return CLI_DONE;
 }
 
+static int set_record(void *options, const char *arg)
+{
+	if (!*arg) {
+		cli_error("--record: the file's name is empty");
+		return CLI_USAGE;
+	}
+	((struct options *)options)->record = arg;
+	return CLI_DONE;
+}
+
 static int set_program(void *options, char **argv)
 {
 	((struct options *)options)->program = argv;
@@ -99,6 +112,7 @@ static const struct cli_option options_table[] = {
 	{ "weight", 'w', "N", "of the job's cgroup, as many tasks (one a CPU)", set_weight },
 	{ "no-yield", 0, NULL, "ranks neither yield nor settle before MPI_Finalize", set_no_yield },
 	{ "no-coll", 0, NULL, "leave libsonde-coll out", set_no_coll },
+	{ "record", 'r', "FILE", "write there who sent how much to whom, for sonde map", set_record },
 	{ "explain", 'e', NULL, "say what was done and what it did", set_explain },
 	{ "output", 'o', "FILE", "say it there in place of standard error", set_output },
 	CLI_COMMON_OPTIONS
@@ -131,11 +145,14 @@ static void find_preloads(const struct options *o, struct preload preloads[NPREL
 		[COLL_OPENMPI] = { .name = "libsonde-coll-openmpi.so",
 				   .variable = "SONDE_RUN_COLL_OPENMPI" },
 		[YIELD] = { .name = "libsonde-yield.so" },
+		[RECORD] = { .name = "libsonde-record.so.0", .variable = "SONDE_RUN_RECORD_MPICH" },
+		[RECORD_OPENMPI] = { .name = "libsonde-record-openmpi.so.0",
+				     .variable = "SONDE_RUN_RECORD_OPENMPI" },
 	};
 
 	for (int i = 0; i < NPRELOADS; i++) {
 		preloads[i] = known[i];
-		if (known[i].variable && o->no_coll)
+		if (i <= COLL_OPENMPI && o->no_coll)
 			snprintf(preloads[i].why, sizeof(preloads[i].why), "by option");
 		else
 			preload_find(&preloads[i]);
@@ -150,10 +167,37 @@ static int set_variable(const char *name, const char *value)
 	return setenv(name, value, 1) ? -errno : 0;
 }
 
+/* Ranks may be in another folder. */
+static int set_record_variable(const char *path)
+{
+	char *folder = *path == '/' ? NULL : getcwd(NULL, 0), *whole;
+	int err;
+
+	if (*path == '/')
+		return set_variable("SONDE_RECORD", path);
+	if (!folder)
+		return -errno;
+	err = asprintf(&whole, "%s/%s", folder, path) < 0 ? -ENOMEM : 0;
+	free(folder);
+	if (err)
+		return err;
+	err = set_variable("SONDE_RECORD", whole);
+	free(whole);
+	return err;
+}
+
+static size_t count_preloads(const struct options *o)
+{
+	return o->record ? NPRELOADS : RECORD;
+}
+
 static int set_environment(const struct options *o, const struct place *place,
 			   const struct preload *preloads, const char *counts)
 {
-	int err = preload_set(preloads, NPRELOADS);
+	int err = preload_set(preloads, count_preloads(o));
+
+	if (!err && o->record)
+		err = set_record_variable(o->record);
 
 	if (!err && place->way == WAY_SESSION)
 		err = set_variable("SONDE_RUN_SESSION", "keep");
@@ -217,10 +261,14 @@ static int run_program(const struct options *o, const struct place *place, pid_t
 {
 	struct preload preloads[NPRELOADS];
 	struct run_report report = { .place = place, .preloads = preloads,
-				     .npreloads = NPRELOADS, .counted = counts != NULL };
+				     .npreloads = count_preloads(o), .counted = counts != NULL };
 	int err;
 
 	find_preloads(o, preloads);
+	if (o->record && !*preloads[RECORD].path && !*preloads[RECORD_OPENMPI].path) {
+		cli_error("--record: libsonde-record: %s", preloads[RECORD].why);
+		return CLI_FAILED;
+	}
 	err = set_environment(o, place, preloads, counts);
 	if (err) {
 		cli_error("cannot set the environment: %s", strerror(-err));

@@ -21,6 +21,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_run,
 	&cmd_sim,
 	&cmd_tune,
+	&cmd_map,
 	&cmd_analyse,
 };
 
