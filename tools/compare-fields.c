@@ -45,7 +45,7 @@ static int is_left_out(const char *name)
 /* Measured, though they are whole numbers. */
 static int is_estimate(const char *name)
 {
-	static const char *const ends[] = { "hz", "pages", "cycles", "ns" };
+	static const char *const ends[] = { "hz", "pages", "cycles", "ns", "bytes_s" };
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (is_unit(name, ends[i]))
@@ -181,34 +181,56 @@ static void add_element(struct walk *w, const char *where, const json_t *element
 	put_field(w, &f);
 }
 
+/* Numbers as "CPUs 0 1", at most as many as there is room for. */
+static void name_cpus(const json_t *list, char text[TEXT_LEN])
+{
+	size_t at = (size_t)snprintf(text, TEXT_LEN, "CPUs");
+
+	for (size_t i = 0; i < json_array_size(list) && at < TEXT_LEN - 12; i++)
+		at += (size_t)snprintf(text + at, TEXT_LEN - at, " %d",
+				       (int)json_integer_value(json_array_get(list, i)));
+}
+
+/* What a value says of its element; *text stays empty if nothing. */
+static void name_part(const char *key, const json_t *value, char text[TEXT_LEN])
+{
+	const int number = (int)json_integer_value(value);
+
+	*text = '\0';
+	if (json_is_string(value))
+		snprintf(text, TEXT_LEN, "%s%.50s", strcmp(key, "cpus") ? "" : "CPUs ",
+			 json_string_value(value));
+	else if (!strcmp(key, "cpus") && json_is_array(value))
+		name_cpus(value, text);
+	else if (!json_is_integer(value) || !strcmp(key, "pages"))
+		return;
+	else if (!strcmp(key, "level"))
+		snprintf(text, TEXT_LEN, "L%d", number);
+	else if (!strcmp(key, "node") || !strcmp(key, "cores") || !strcmp(key, "cpu"))
+		snprintf(text, TEXT_LEN, "%s %d", key, number);
+	else
+		text_size(text, (uint64_t)json_integer_value(value));
+}
+
 /* What an element of a list is of, or an empty string. */
 static char *identify(const json_t *element, char *text, size_t len)
 {
 	static const char *const keys[] = {
-		"level", "name", "kernel", "way", "bytes", "size", "page_bytes", "node", "cpus",
+		"level", "operation", "way", "bytes", "size", "pages", "node", "cores", "cpu", "cpus",
 	};
 	size_t at = 0;
 
 	*text = '\0';
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && at < len; i++) {
 		const json_t *value = get_known(element, keys[i]);
-		char number[TEXT_LEN];
+		char part[TEXT_LEN];
 
 		/* A cache has a level, and its size is what was measured of it. */
 		if (!value || (!strcmp(keys[i], "size") && get_known(element, "level")))
 			continue;
-		if (json_is_string(value))
-			snprintf(number, sizeof(number), "%s%.50s",
-				 strcmp(keys[i], "cpus") ? "" : "CPUs ", json_string_value(value));
-		else if (!json_is_integer(value))
-			continue;
-		else if (!strcmp(keys[i], "level"))
-			snprintf(number, sizeof(number), "L%d", (int)json_integer_value(value));
-		else if (!strcmp(keys[i], "node"))
-			snprintf(number, sizeof(number), "node %d", (int)json_integer_value(value));
-		else
-			text_size(number, (uint64_t)json_integer_value(value));
-		at += (size_t)snprintf(text + at, len - at, "%s%s", at ? " " : "", number);
+		name_part(keys[i], value, part);
+		if (*part)
+			at += (size_t)snprintf(text + at, len - at, "%s%s", at ? " " : "", part);
 	}
 	return text;
 }

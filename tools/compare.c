@@ -62,6 +62,8 @@ static void describe(const struct field *f, int side, char text[TEXT_LEN])
 		text_cycles(text, x);
 	else if (is_unit(f->name, "hz"))
 		text_hz(text, x);
+	else if (is_unit(f->name, "bytes_s"))
+		snprintf(text, TEXT_LEN, "%.3g GB/s", x * 1e-9);
 	else if (is_unit(f->name, "bytes") || is_unit(f->name, "size") || is_unit(f->name, "line"))
 		text_size(text, (uint64_t)x);
 	else
@@ -97,8 +99,8 @@ static void describe_name(const struct field *f, char text[160])
 	for (len = 0; text[len]; len++)
 		if (text[len] == '_')
 			text[len] = ' ';
-	for (size_t i = 0; i < 3; i++) {
-		static const char *const units[] = { " ns", " cycles", " bytes" };
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const units[] = { " ns", " cycles", " bytes", " bytes s" };
 		size_t n = strlen(units[i]);
 
 		if (len > n && !strcmp(text + len - n, units[i]))
