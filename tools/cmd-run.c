@@ -141,8 +141,8 @@ static char *make_counts(const struct options *o)
 static void find_preloads(const struct options *o, struct preload preloads[NPRELOADS])
 {
 	static const struct preload known[NPRELOADS] = {
-		[COLL] = { .name = "libsonde-coll.so", .variable = "SONDE_RUN_COLL_MPICH" },
-		[COLL_OPENMPI] = { .name = "libsonde-coll-openmpi.so",
+		[COLL] = { .name = "libsonde-coll.so.0", .variable = "SONDE_RUN_COLL_MPICH" },
+		[COLL_OPENMPI] = { .name = "libsonde-coll-openmpi.so.0",
 				   .variable = "SONDE_RUN_COLL_OPENMPI" },
 		[YIELD] = { .name = "libsonde-yield.so" },
 		[RECORD] = { .name = "libsonde-record.so.0", .variable = "SONDE_RUN_RECORD_MPICH" },
