@@ -59,7 +59,7 @@ run_units() {
 		case $which:$t in
 		*.o|*.d|*/sim_*) continue ;;
 		*:*/meter_user) cases=quick ;;
-		threads:*/groups) cases= ;;
+		threads:*/groups|threads:*/copyv_async) cases= ;;
 		threads:*|slow:*/samples|slow:*/groups|slow:*/share) continue ;;
 		# Its children end early, with what they had of the parent's.
 		slow:*/region) continue ;;

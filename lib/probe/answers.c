@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,22 @@ static void put_size(const struct geometry *g, const struct level_geometry *l,
 		      l->size ? SONDE_METHOD_CONFLICTS : SONDE_METHOD_SAMPLING;
 }
 
+/* What the curve could not tell of a level was said of what is told now. */
+static void drop_notes(struct sonde_cache_report *report, unsigned int level)
+{
+	char prefix[32];
+	size_t kept = 0;
+
+	snprintf(prefix, sizeof(prefix), "level %u:", level);
+	for (size_t i = 0; i < report->nnotes; i++) {
+		if (strncmp(report->notes[i], prefix, strlen(prefix)) != 0)
+			report->notes[kept++] = report->notes[i];
+		else
+			free(report->notes[i]);
+	}
+	report->nnotes = kept;
+}
+
 static int put_level(const struct geometry *g, size_t i, struct sonde_cache_level *out)
 {
 	const struct level_geometry *l = &g->level[i];
@@ -114,6 +131,8 @@ int answers_put(const struct geometry *g, struct sonde_cache_report *report)
 			report->nlevels = i + 1;
 		}
 		err = put_level(g, i, &levels[i]);
+		if (levels[i].size)
+			drop_notes(report, levels[i].level);
 	}
 	if (report->memory.ns <= 0 && g->ends)
 		report->memory = latency_of(g, g->beyond);

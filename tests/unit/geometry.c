@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/probe/answers.h"
 #include "../../lib/probe/classes.h"
 #include "../../lib/probe/geometry.h"
+#include "../../lib/probe/notes.h"
 #include "../sim/machine.h"
 #include "tap.h"
 
@@ -323,6 +325,29 @@ START_TEST(tells_one_level_before_memory)
 }
 END_TEST
 
+START_TEST(takes_back_what_the_curve_said_of_a_level_that_sets_tell)
+{
+	struct sonde_cache_report *report = calloc(1, sizeof(*report));
+
+	ck_assert_ptr_nonnull(report);
+	g->first.line = 64;
+	g->nlevels = 2;
+	g->level[0].size = 32 * KIB;
+	g->level[0].survey.ways = 8;
+	g->level[0].survey.line = 64;
+	ck_assert_int_eq(notes_say(&report->notes, &report->nnotes, "level 1: cannot be told"), 0);
+	ck_assert_int_eq(notes_say(&report->notes, &report->nnotes, "level 2: cannot be told"), 0);
+	ck_assert_int_eq(notes_say(&report->notes, &report->nnotes, "something else"), 0);
+	ck_assert_int_eq(answers_put(g, report), 0);
+	ck_assert_uint_eq(report->nlevels, 2);
+	ck_assert_uint_eq(report->levels[0].size, 32 * KIB);
+	ck_assert_uint_eq(report->nnotes, 2);
+	ck_assert_str_eq(report->notes[0], "level 2: cannot be told");
+	ck_assert_str_eq(report->notes[1], "something else");
+	sonde_cache_report_free(report);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("geometry");
@@ -351,6 +376,7 @@ int main(void)
 	/* Also for valgrind, under which a simulated machine takes minutes. */
 	tcase_set_timeout(quick, 300);
 	tcase_add_checked_fixture(quick, make_machine, drop_machine);
+	tcase_add_test(quick, takes_back_what_the_curve_said_of_a_level_that_sets_tell);
 	tcase_add_test(quick, refuses_pools_that_are_too_small_or_too_large);
 	tcase_add_test(quick, tells_one_level_before_memory);
 	suite_add_tcase(suite, quick);
