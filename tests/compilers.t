@@ -104,7 +104,8 @@ else
 fi
 
 if run_units "$O/gcc" slow CK_FORK=no valgrind -q --fair-sched=try --leak-check=full \
-	--errors-for-leak-kinds=definite --error-exitcode=99; then
+	--errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
+	--error-exitcode=99; then
 	result ok "the unit tests pass under valgrind"
 else
 	result "not ok" "the unit tests pass under valgrind"
