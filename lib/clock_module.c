@@ -5,27 +5,21 @@
 #include <stdlib.h>
 #include <sonde/clock.h>
 
+#include "allowed_cpus.h"
 #include "device.h"
 
 /* The CPUs that the thread may run on but the first, which is the reference. */
 static size_t list_cpus(struct sonde_clocks *args, struct sonde_clock_cpu *cpus)
 {
-	cpu_set_t set;
-	size_t n = 0;
-	int first = -1;
+	unsigned int allowed[CPU_SETSIZE];
+	int n = allowed_cpus(allowed);
 
-	if (sched_getaffinity(0, sizeof(set), &set))
+	if (n <= 0)
 		return 0;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &set))
-			continue;
-		if (first >= 0)
-			cpus[n++].cpu = (uint32_t)cpu;
-		else
-			first = cpu;
-	}
-	args->reference = (uint32_t)first;
-	return n;
+	args->reference = allowed[0];
+	for (int i = 1; i < n; i++)
+		cpus[i - 1].cpu = allowed[i];
+	return (size_t)n - 1;
 }
 
 /* What was compared before CPUs could not be had together is worth telling. */

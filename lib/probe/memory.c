@@ -3,11 +3,11 @@
  * What CPUs lose when several use the memory at once: the plan and the report.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../allowed_cpus.h"
 #include "../recorder.h"
 #include "memory.h"
 #include "notes.h"
@@ -142,17 +142,14 @@ int sonde_probe_memory(const struct sonde_clock *clk, const struct sonde_memory_
 	struct sonde_memory_options full = *options;
 	unsigned int cpus[CPU_SETSIZE];
 	struct meter *meter;
-	cpu_set_t set;
-	int err;
+	int n, err;
 
 	if (!options->cpus) {
-		if (sched_getaffinity(0, sizeof(set), &set))
-			return -errno;
+		n = allowed_cpus(cpus);
+		if (n < 0)
+			return n;
 		full.cpus = cpus;
-		full.ncpus = 0;
-		for (unsigned int i = 0; i < CPU_SETSIZE; i++)
-			if (CPU_ISSET(i, &set))
-				cpus[full.ncpus++] = i;
+		full.ncpus = (size_t)n;
 	}
 	err = memory_check_options(&full);
 	if (!err)

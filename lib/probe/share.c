@@ -6,7 +6,6 @@
  * nearer one in common either: that leaves few pairs to compare.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <hwloc.h>
 #include <sonde/stats.h>
 
+#include "../allowed_cpus.h"
 #include "../recorder.h"
 #include "handover.h"
 #include "notes.h"
@@ -385,17 +385,14 @@ int sonde_probe_share(const struct sonde_clock *clk, const struct sonde_share_op
 {
 	struct sonde_share_options full = *options;
 	unsigned int cpus[CPU_SETSIZE];
-	cpu_set_t set;
-	int err;
+	int n, err;
 
 	if (!options->cpus) {
-		if (sched_getaffinity(0, sizeof(set), &set))
-			return -errno;
+		n = allowed_cpus(cpus);
+		if (n < 0)
+			return n;
 		full.cpus = cpus;
-		full.ncpus = 0;
-		for (unsigned int i = 0; i < CPU_SETSIZE; i++)
-			if (CPU_ISSET(i, &set))
-				cpus[full.ncpus++] = i;
+		full.ncpus = (size_t)n;
 	}
 	err = share_check_options(&full);
 	return err ? err : share_with_caches(clk, &full, report);
