@@ -22,6 +22,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_sim,
 	&cmd_tune,
 	&cmd_map,
+	&cmd_dsm,
 	&cmd_analyse,
 };
 

@@ -110,6 +110,15 @@ void dsm_on_extent(struct dsm_run *run, uint32_t from, const struct dsm_word *w)
 	dsm_reply(run, from, w->call, 0, first | fresh, !fresh);
 }
 
+bool dsm_extent_at(const struct dsm_run *run, uint32_t page, uint32_t *first, uint64_t *owner)
+{
+	const struct extent *e = &run->heap->extents[page];
+
+	*first = e->first;
+	*owner = e->owner;
+	return e->was_used;
+}
+
 static void free_here(struct dsm_run *run, uint64_t offset);
 
 void dsm_on_free(struct dsm_run *run, const struct dsm_word *w)

@@ -38,7 +38,8 @@ static int create_run(struct start *s, struct dsm_transport *t, struct dsm_run *
 {
 	int err = 0;
 
-	if (!dsm_mpi_agree(t, true, hash(hash(s->config.unit, s->config.pages), 1)))
+	if (!dsm_mpi_agree(t, true, hash(hash(s->config.unit, s->config.pages),
+				       dsm_settings_shape(&s->config.settings))))
 		return -EPROTO;
 	for (int i = 0; i < ADDRESSES; i++) {
 		s->config.address = (void *)(ADDRESS + (uintptr_t)i * ADDRESS_STEP);
@@ -122,7 +123,7 @@ static int set_config(struct start *s, const struct sonde_dsm_options *o)
 	s->config.unit = (uint32_t)unit;
 	s->config.pages = (uint32_t)pages;
 	s->config.fault = fault && *fault ? fault : o ? o->fault : NULL;
-	return 0;
+	return dsm_settings_read(&s->config.settings, s->why, sizeof(s->why));
 }
 
 static int begin(struct start *s)
@@ -189,16 +190,16 @@ int sonde_dsm_init(const struct sonde_dsm_options *options)
 int sonde_dsm_exit(void)
 {
 	struct dsm_run *run = dsm_only_run;
-	int err;
+	int err, shown;
 
 	if (!run)
 		return EINVAL;
 	err = -dsm_run_finish(run);
-	dsm_stats_show(run);
+	shown = -dsm_run_show(run);
 	dsm_run_stop(run);
 	pthread_join(progress, NULL);
 	dsm_only_run = NULL;
 	dsm_local = NULL;
 	dsm_run_destroy(run);
-	return err;
+	return err ? err : shown;
 }

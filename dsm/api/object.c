@@ -5,7 +5,9 @@
  * say) is itself shared: in the object, or, for static variables, in a table at the
  * begin of shared memory, under a lock of its own.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "shared.h"
@@ -25,6 +27,14 @@ static uint64_t mix(uint64_t id)
 	id = (id ^ (id >> 30)) * 0xbf58476d1ce4e5b9;
 	id = (id ^ (id >> 27)) * 0x94d049bb133111eb;
 	return id ^ (id >> 31);
+}
+
+/* Back from mix(). */
+static uint64_t unmix(uint64_t id)
+{
+	id = (id ^ id >> 31 ^ id >> 62) * 0x319642b2d24d8ec3;
+	id = (id ^ id >> 27 ^ id >> 54) * 0x96de1b173f119089;
+	return id ^ id >> 30 ^ id >> 60;
 }
 
 static uint64_t big(uint64_t id)
@@ -72,6 +82,38 @@ static uint64_t *find_slot(struct dsm_shared *s, uint64_t id)
 			return slot->state;
 	}
 	return NULL;
+}
+
+static bool name_object(const struct dsm_run *run, uint64_t id, const char *what, char *name,
+			size_t len)
+{
+	uint64_t place = unmix(id);
+	Dl_info info;
+	void *at;
+
+	if (place && place <= (uint64_t)run->pages * run->unit) {
+		snprintf(name, len, "%s at %p", what, (void *)(run->fault->view + place - 1));
+		return true;
+	}
+	at = dsm_code_at(place);
+	if (!at)
+		return false;
+	if (dladdr(at, &info) && info.dli_sname && info.dli_saddr == at)
+		snprintf(name, len, "%s %s", what, info.dli_sname);
+	else
+		snprintf(name, len, "%s at %s+0x%x", what,
+			 dladdr(at, &info) && info.dli_fname ? info.dli_fname : "program",
+			 (unsigned int)place);
+	return true;
+}
+
+void dsm_lock_name(const struct dsm_run *run, uint64_t id, char *name, size_t len)
+{
+	if (id == TABLE_LOCK)
+		snprintf(name, len, "the library's own lock");
+	else if (!name_object(run, id, "mutex", name, len) &&
+		 !name_object(run, unmix(id) - 1, "lock of the object", name, len))
+		snprintf(name, len, "lock %016llx", (unsigned long long)id);
 }
 
 void dsm_table_lock(struct dsm_run *run)

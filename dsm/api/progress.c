@@ -8,31 +8,52 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/wire.h"
 #include "run.h"
 
 #define YIELDS		30
 #define CHECKS_NS	500000000	/* between two looks whether the others live */
+#define TURNS		64		/* without sleep, until counters are published */
+
+static void post(struct dsm_run *run, struct dsm_action *a)
+{
+	uint64_t begun_ns = run->trace ? dsm_now() : 0;
+	uint8_t head[DSM_HEAD];
+	int err;
+
+	/* The transport takes the message. */
+	memcpy(head, a->data, sizeof(head));
+	err = run->transport->ops->send(run->transport, a->to, a->data, a->len);
+	a->data = NULL;
+	if (err)
+		dsm_run_fail(run, "nothing can be sent to process %u: %s", a->to,
+			     strerror(-err));
+	if (run->trace)
+		dsm_trace_sent(run, a->to, head, a->len, begun_ns);
+}
 
 static void act(struct dsm_run *run, struct dsm_action *a)
 {
 	struct dsm_request *r;
-	int err;
 
 	switch (a->kind) {
 	case DSM_SEND:
-		err = run->transport->ops->send(run->transport, a->to, a->data, a->len);
-		a->data = NULL;
-		if (err)
-			dsm_run_fail(run, "nothing can be sent to process %u: %s", a->to,
-				     strerror(-err));
+		post(run, a);
 		break;
 	case DSM_WAKE:
 		r = run->answers[a->to];
 		run->tickets[run->ntickets++] = a->to;
+		if (run->trace)
+			dsm_trace_request(run, r, r != run->begins);
+		if (run->contention)
+			dsm_contention_add(run, r);
 		dsm_answer(r, a->result);
 		break;
 	case DSM_TOLD:
 		dsm_hear(run, a->to, a->data, a->len);
+		break;
+	case DSM_RACE:
+		dsm_races_say(run, (const struct dsm_race *)(const void *)a->data);
 		break;
 	}
 }
@@ -62,7 +83,9 @@ static void begin(struct dsm_run *run, struct dsm_request *r)
 		step(run, &cancel);
 		return;
 	}
+	run->begins = r;
 	step(run, &r->event);
+	run->begins = NULL;
 }
 
 /* A request that was answered meanwhile has given its ticket back. */
@@ -92,6 +115,10 @@ static void take(struct dsm_run *run, struct dsm_request *r)
 		break;
 	case DSM_REQUEST_CANCEL:
 		cancel(run, r->target);
+		dsm_answer(r, 0);
+		break;
+	case DSM_REQUEST_CALL:
+		r->call(run, r->ctx);
 		dsm_answer(r, 0);
 		break;
 	case DSM_REQUEST_STOP:
@@ -135,6 +162,7 @@ static bool take_requests(struct dsm_run *run)
 
 static bool take_message(struct dsm_run *run)
 {
+	uint64_t begun_ns;
 	uint8_t *data;
 	uint32_t from;
 	size_t len;
@@ -144,8 +172,11 @@ static bool take_message(struct dsm_run *run)
 		dsm_run_fail(run, "nothing can be received: %s", strerror(-n));
 	if (!n)
 		return false;
+	begun_ns = run->trace ? dsm_now() : 0;
 	step(run, &(struct dsm_event){ .kind = DSM_EV_MESSAGE, .id = from, .data = data,
 				       .len = len });
+	if (run->trace)
+		dsm_trace_received(run, from, data, len, begun_ns);
 	free(data);
 	return true;
 }
@@ -167,6 +198,7 @@ void dsm_run_progress(struct dsm_run *run)
 {
 	struct dsm_transport *t = run->transport;
 	struct timespec checked = { 0 };
+	uint32_t turns = 0;
 	int idle = 0;
 
 	while (!run->is_stopping || run->backlog) {
@@ -177,14 +209,20 @@ void dsm_run_progress(struct dsm_run *run)
 		any |= take_message(run);
 		if (any) {
 			idle = 0;
+			if (!(++turns % TURNS))
+				dsm_live_publish(run);
 			continue;
 		}
 		if (idle++ < YIELDS) {
 			sched_yield();
 			continue;
 		}
+		dsm_live_publish(run);
 		check_others(run, &checked);
 		ns = t->ops->patience(t);
 		dsm_bell_wait(t->bell, rung, ns < CHECKS_NS ? ns : CHECKS_NS);
+		/* MPICH's first look only moves what was brought; it is found by the next. */
+		if (atomic_load_explicit(&t->bell->rung, memory_order_relaxed) != rung)
+			idle = 0;
 	}
 }

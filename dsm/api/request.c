@@ -26,6 +26,10 @@ void dsm_submit(struct dsm_run *run, struct dsm_request *r)
 {
 	struct dsm_request *head = atomic_load_explicit(&run->inbox, memory_order_relaxed);
 
+	if (run->is_timed) {
+		r->begun_ns = dsm_now();
+		r->thread = dsm_local ? (uint32_t)dsm_local->id : 0;
+	}
 	do
 		r->next = head;
 	while (!atomic_compare_exchange_weak_explicit(&run->inbox, &head, r, memory_order_release,
@@ -45,6 +49,14 @@ void dsm_answer(struct dsm_request *r, int result)
 	/* Partner: dsm_await(). From here on the request may be gone. */
 	atomic_store_explicit(&r->is_done, 1, memory_order_release);
 	dsm_futex_wake(&r->is_done);
+}
+
+uint64_t dsm_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static bool is_over(const struct timespec *until)
@@ -79,6 +91,14 @@ int dsm_do(struct dsm_run *run, enum dsm_event_kind kind, uint64_t id, uint64_t 
 
 	dsm_submit(run, &r);
 	return dsm_await(run, &r, deadline);
+}
+
+void dsm_call(struct dsm_run *run, void (*call)(struct dsm_run *run, void *ctx), void *ctx)
+{
+	struct dsm_request r = { .kind = DSM_REQUEST_CALL, .call = call, .ctx = ctx };
+
+	dsm_submit(run, &r);
+	dsm_await(run, &r, NULL);
 }
 
 int dsm_deadline(struct timespec *until, clockid_t clock, const struct timespec *deadline)

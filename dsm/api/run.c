@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "run.h"
 
 #define BARRIER_END	2u
+#define BARRIER_SHOW	3u
 
 _Thread_local struct dsm_local *dsm_local __attribute__((tls_model("initial-exec")));
 struct dsm_run *dsm_only_run;
@@ -82,24 +84,22 @@ static void *watch(void *arg)
 {
 	struct dsm_run *run = arg;
 	struct dsm_fault *f = run->fault;
-	struct pollfd p = { .fd = f->fd, .events = POLLIN };
+	struct pollfd p[2] = { { .fd = f->fd, .events = POLLIN },
+			       { .fd = run->events_end, .events = POLLIN } };
 	struct dsm_fault_event event;
 
-	for (;;) {
-		int n, cancelled;
+	while (!p[1].revents) {
+		int n;
 
-		poll(&p, 1, -1);
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
+		poll(p, 2, -1);
 		while ((n = f->ops->next(f, &event)) > 0)
 			tell_of(run, &event);
 		if (n < 0)
 			dsm_run_fail(run, "faults cannot be read: %s", strerror(-n));
-		pthread_setcancelstate(cancelled, NULL);
 	}
 	return NULL;
 }
 
-/* ---- life ---- */
 /* Signals are for the program's own threads. */
 static int start_thread(pthread_t *thread, void *(*start)(void *), struct dsm_run *run)
 {
@@ -113,6 +113,30 @@ static int start_thread(pthread_t *thread, void *(*start)(void *), struct dsm_ru
 	return -err;
 }
 
+static int start_watch(struct dsm_run *run)
+{
+	int err;
+
+	run->events_end = eventfd(0, EFD_CLOEXEC);
+	if (run->events_end < 0)
+		return -errno;
+	err = start_thread(&run->events, watch, run);
+	run->has_events = !err;
+	if (err)
+		close(run->events_end);
+	return err;
+}
+
+static void stop_watch(struct dsm_run *run)
+{
+	if (!run->has_events)
+		return;
+	eventfd_write(run->events_end, 1);
+	pthread_join(run->events, NULL);
+	close(run->events_end);
+}
+
+/* ---- life ---- */
 static int create_core(struct dsm_run *run)
 {
 	struct dsm_config c = {
@@ -124,7 +148,30 @@ static int create_core(struct dsm_run *run)
 
 	if (run->fault->caps & DSM_FAULT_WRITES)
 		c.host.written = host_written;
+	c.races = run->settings.races;
+	c.page_counters = run->page_counters;
 	return dsm_core_create(&run->core, &c);
+}
+
+/* What is there for those who want to see what happens. */
+static int prepare_views(struct dsm_run *run)
+{
+	int err = 0;
+
+	if (run->settings.stats) {
+		run->page_counters = calloc(run->pages, sizeof(*run->page_counters));
+		err = run->page_counters ? dsm_contention_create(run) : -ENOMEM;
+	}
+	if (!err && !run->self && dsm_settings_any(&run->settings)) {
+		run->reports = calloc(run->processes, sizeof(*run->reports));
+		err = run->reports ? dsm_names_create(run) : -ENOMEM;
+	}
+	if (!err && run->settings.trace_file)
+		err = dsm_trace_create(run);
+	run->is_timed = run->settings.stats || run->settings.trace_file;
+	if (!err)
+		dsm_live_create(run);
+	return err;
 }
 
 int dsm_run_create(struct dsm_run **run, const struct dsm_run_config *config, char *why,
@@ -151,25 +198,23 @@ int dsm_run_create(struct dsm_run **run, const struct dsm_run_config *config, ch
 		r->tickets[r->ntickets] = DSM_TICKETS - 1 - r->ntickets;
 		r->ntickets++;
 	}
-	err = dsm_fault_create(&r->fault, config->fault, &f, why, len);
+	err = dsm_settings_copy(&r->settings, &config->settings, !r->self, why, len);
+	if (!err)
+		err = dsm_fault_create(&r->fault, config->fault, &f, why, len);
+	if (!err)
+		err = prepare_views(r);
 	if (!err)
 		err = create_core(r);
 	if (!err)
 		err = dsm_heap_create(r, (dsm_reserved_bytes() + r->unit - 1) / r->unit);
-	if (!err && !r->self) {
-		r->stats = calloc(r->processes, sizeof(*r->stats));
-		err = r->stats ? 0 : -ENOMEM;
-	}
 	if (err) {
 		dsm_run_destroy(r);
 		return err;
 	}
 	dsm_set_homes(r);
 	r->shared = (struct dsm_shared *)r->fault->view;
-	if (r->fault->caps & DSM_FAULT_EVENTS) {
-		err = start_thread(&r->events, watch, r);
-		r->has_events = !err;
-	}
+	if (r->fault->caps & DSM_FAULT_EVENTS)
+		err = start_watch(r);
 	if (err) {
 		dsm_run_destroy(r);
 		return err;
@@ -181,8 +226,28 @@ int dsm_run_create(struct dsm_run **run, const struct dsm_run_config *config, ch
 /* After the last barrier nothing is under way; what ends it comes from here. */
 int dsm_run_finish(struct dsm_run *run)
 {
-	dsm_stats_say(run);
+	/* Then all is done, all writes are at home, and races that were found are on their way. */
+	if (dsm_settings_any(&run->settings))
+		dsm_do(run, DSM_EV_BARRIER, BARRIER_SHOW, 1, NULL);
+	if (run->trace)
+		dsm_trace_say(run);
+	if (dsm_settings_any(&run->settings))
+		dsm_stats_say(run);
 	return dsm_do(run, DSM_EV_BARRIER, BARRIER_END, 1, NULL);
+}
+
+int dsm_run_show(struct dsm_run *run)
+{
+	int err, again;
+
+	if (run->self || !dsm_settings_any(&run->settings))
+		return 0;
+	dsm_stats_wait(run);
+	if (run->settings.races)
+		dsm_races_show(run);
+	err = dsm_stats_show(run);
+	again = run->trace ? dsm_trace_write(run) : 0;
+	return err ? err : again;
 }
 
 void dsm_run_stop(struct dsm_run *run)
@@ -197,10 +262,7 @@ void dsm_run_destroy(struct dsm_run *run)
 {
 	if (!run)
 		return;
-	if (run->has_events) {
-		pthread_cancel(run->events);
-		pthread_join(run->events, NULL);
-	}
+	stop_watch(run);
 	dsm_core_destroy(run->core);
 	dsm_heap_destroy(run);
 	if (run->fault)
@@ -208,7 +270,18 @@ void dsm_run_destroy(struct dsm_run *run)
 	dsm_actions_free(&run->actions);
 	dsm_threads_destroy(run);
 	pthread_mutex_destroy(&run->threads_lock);
-	free(run->stats);
+	dsm_live_destroy(run);
+	dsm_trace_destroy(run);
+	dsm_names_destroy(run);
+	dsm_contention_destroy(run);
+	for (uint32_t i = 0; run->reports && i < run->processes; i++) {
+		free(run->reports[i].pages);
+		free(run->reports[i].locks);
+	}
+	free(run->reports);
+	free(run->races);
+	free(run->page_counters);
+	dsm_settings_free(&run->settings);
 	free(run);
 }
 

@@ -158,6 +158,21 @@ int dsm_told(struct dsm_core *c, uint32_t from, const void *data, size_t len)
 	return 0;
 }
 
+int dsm_tell_race(struct dsm_core *c, const struct dsm_race *race)
+{
+	struct dsm_action *a = new_action(c);
+	void *copy = malloc(sizeof(*race));
+
+	if (!a || !copy) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, race, sizeof(*race));
+	*a = (struct dsm_action){ .kind = DSM_RACE, .data = copy, .len = sizeof(*race) };
+	c->counters.races++;
+	return 0;
+}
+
 static int add_letter(struct dsm_letters *l, uint8_t *data, size_t len)
 {
 	struct dsm_letter *letter = malloc(sizeof(*letter));

@@ -51,6 +51,11 @@ struct dsm_notice {
 	uint32_t page;
 };
 
+/* What was done about one page in this process. Sums over pages are dsm_counters'. */
+struct dsm_page_counters {
+	uint64_t read_faults, write_faults, fetches, twins, diffs, diff_bytes, invalidations;
+};
+
 struct dsm_config {
 	uint32_t processes, self;	/* up to 65535 processes */
 	uint32_t pages, unit;		/* bytes a page: a power of two from 4 KiB */
@@ -60,6 +65,8 @@ struct dsm_config {
 	uint32_t message_max;		/* bytes of diffs in one message; 0: 16 MiB */
 	uint32_t notices_max;		/* kept before they are handed out; 0: 65536 */
 	const struct dsm_diff_ops *diff;	/* NULL: the best there is */
+	struct dsm_page_counters *page_counters;	/* one each page; NULL: not wanted */
+	bool races;			/* look for races; alike in all processes */
 	struct dsm_host host;
 	/*
 	 * Called in process 0 when all have arrived at a barrier, with every interval
@@ -96,11 +103,11 @@ struct dsm_event {
 	size_t len;
 };
 
-enum dsm_action_kind { DSM_SEND, DSM_WAKE, DSM_TOLD };
+enum dsm_action_kind { DSM_SEND, DSM_WAKE, DSM_TOLD, DSM_RACE };
 
 /*
  * DSM_SEND: data to process to. DSM_WAKE: thread to goes on, its event's result.
- * DSM_TOLD: process to told us data.
+ * DSM_TOLD: process to told us data. DSM_RACE: data is a struct dsm_race.
  */
 struct dsm_action {
 	enum dsm_action_kind kind;
@@ -113,6 +120,26 @@ struct dsm_action {
 struct dsm_actions {
 	struct dsm_action *v;
 	size_t n, room;
+};
+
+#define DSM_RACE_LOCKS	8u
+
+/* One of two intervals that wrote the same bytes, and the locks its process had at its end. */
+struct dsm_race_side {
+	uint64_t interval;
+	uint32_t process;
+	uint32_t nlocks;	/* more than DSM_RACE_LOCKS: only so many are named */
+	bool is_forgotten;	/* too long ago: its locks are not known any more */
+	uint64_t locks[DSM_RACE_LOCKS];
+};
+
+/*
+ * Bytes that two processes wrote without one knowing of the other's interval, seen at
+ * their home; each byte is told of once. See race.c for what cannot be seen.
+ */
+struct dsm_race {
+	uint32_t page, offset, len;
+	struct dsm_race_side side[2];	/* in the order in which they came home */
 };
 
 enum dsm_message {
@@ -140,6 +167,7 @@ struct dsm_counters {
 	uint64_t messages[DSM_MESSAGES], bytes[DSM_MESSAGES];
 	uint64_t read_faults, write_faults, fetches, refetches, twins, diffs, diff_bytes;
 	uint64_t intervals, notices, invalidations, merges, handovers, duplicates, deferred;
+	uint64_t races;		/* pieces of memory, found here as their home */
 };
 
 struct dsm_core;

@@ -51,7 +51,7 @@ static int allocate(struct dsm_core *c)
 	c->encoded = malloc(dsm_diff_bound(c->c.unit));
 	return c->pages && c->threads && c->vc && c->floor && c->known && c->logs && c->dirty &&
 	       c->stale && c->order && c->sent && c->seen && c->bundles && c->masks &&
-	       c->encoded ? 0 : -ENOMEM;
+	       c->encoded && (!c->c.races || !dsm_races_create(c)) ? 0 : -ENOMEM;
 }
 
 int dsm_core_create(struct dsm_core **core, const struct dsm_config *config)
@@ -147,6 +147,7 @@ void dsm_core_destroy(struct dsm_core *c)
 		dsm_buf_free(&c->bundles[q]);
 	for (uint32_t t = 0; c->threads && t < c->c.threads; t++)
 		dsm_buf_free(&c->threads[t].told);
+	dsm_races_destroy(c);
 	free_letters(&c->local);
 	free_letters(&c->deferred);
 	free_tables(c);

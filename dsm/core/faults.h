@@ -33,7 +33,9 @@
 	X(TWIN_STAYS, "a page is written after it was compared, and its twin is the old one") \
 	X(UNORDERED_TELL, "who tells does not release before") \
 	X(TELL_NO_NOTICES, "who is told gets no notices") \
-	X(LOST_CANCEL, "a wait that is over stays in the queue of its condition")
+	X(LOST_CANCEL, "a wait that is over stays in the queue of its condition") \
+	X(RACE_NOT_SHUT, "who looks for races takes another's diff for own writes") \
+	X(RACE_NO_CLOCK, "who looks for races does not send what an interval knew of")
 
 enum dsm_fault {
 	DSM_FAULT_NONE,

@@ -30,12 +30,12 @@ static int ask(struct dsm_core *c, uint32_t page)
 		return -EPROTO;
 	p->flags |= PAGE_FETCHING;
 	p->flags &= (uint8_t)~PAGE_REFETCH;
-	c->counters.fetches++;
+	dsm_count(c, page, fetches, 1);
 	return dsm_post(c, p->home, &(struct dsm_message_head){
 			.kind = DSM_FETCH, .id = page, .arg = p->need }, NULL);
 }
 
-/* At home there is no twin: the page is what is sent. */
+/* At home there is no twin: the page is what is sent. Who looks for races wants one. */
 static int mark_dirty(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
@@ -44,12 +44,12 @@ static int mark_dirty(struct dsm_core *c, uint32_t page)
 		return 0;
 	p->flags |= PAGE_DIRTY;
 	c->dirty[c->ndirty++] = page;
-	if (is_home(c, page))
+	if (is_home(c, page) && !c->races)
 		return 0;
 	p->twin = c->c.host.twin(c->c.host.ctx, page);
 	if (!p->twin)
 		return -ENOMEM;
-	c->counters.twins++;
+	dsm_count(c, page, twins, 1);
 	return 0;
 }
 
@@ -94,9 +94,9 @@ int dsm_page_fault(struct dsm_core *c, uint32_t thread, uint32_t page, bool writ
 	int err;
 
 	if (write)
-		c->counters.write_faults++;
+		dsm_count(c, page, write_faults, 1);
 	else
-		c->counters.read_faults++;
+		dsm_count(c, page, read_faults, 1);
 	if (p->prot == DSM_NONE) {
 		c->threads[thread].doing = write ? DOING_WRITE : DOING_READ;
 		dsm_enqueue(c, &p->waiters, thread);
@@ -123,7 +123,7 @@ int dsm_page_notice(struct dsm_core *c, const struct dsm_notice *notice)
 		return 0;
 	p->prot = DSM_NONE;
 	c->stale[c->nstale++] = notice->page;
-	c->counters.invalidations++;
+	dsm_count(c, notice->page, invalidations, 1);
 	return 0;
 }
 

@@ -29,7 +29,8 @@ static int send_bundle(struct dsm_core *c, uint32_t home)
 
 	if (!b->len && !b->failed)
 		return 0;
-	err = dsm_post(c, home, &(struct dsm_message_head){ .kind = DSM_DIFF }, b);
+	err = dsm_post(c, home, &(struct dsm_message_head){ .kind = DSM_DIFF,
+		       .arg = c->races != NULL }, b);
 	b->len = 0;
 	c->unacked++;
 	return err;
@@ -66,11 +67,13 @@ static int add_diff(struct dsm_core *c, uint32_t page)
 		p->flags |= PAGE_REFETCH;
 	if (b->len && b->len + ENTRY + len > c->c.message_max)
 		err = send_bundle(c, p->home);
+	if (!b->len && c->races && !err)
+		err = dsm_races_put(c, b);
 	dsm_buf_u32(b, page);
 	dsm_buf_u32(b, (uint32_t)len);
 	dsm_buf_bytes(b, c->encoded, len);
-	c->counters.diffs++;
-	c->counters.diff_bytes += len;
+	dsm_count(c, page, diffs, 1);
+	dsm_count(c, page, diff_bytes, len);
 	if (!err && dsm_fault(NO_ACKS))
 		err = add_notice(c, page, p->version + 1);
 	return err;
@@ -79,15 +82,24 @@ static int add_diff(struct dsm_core *c, uint32_t page)
 /*
  * At home the page itself was written. It stays writable, and unseen, until
  * somebody asks for it: all copies older than this notice are void with it.
+ * Who looks for races has to see all writes, and compares here, too.
  */
 static int close_at_home(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
+	size_t len;
+	int err = 0;
 
 	p->flags &= (uint8_t)~PAGE_SHARED;
-	if (c->c.host.written)
+	if (c->races) {
+		err = encode(c, page, &len);
+		if (!err)
+			err = dsm_races_close(c, page);
+		p->twin = NULL;
+	}
+	if (c->c.host.written || c->races)
 		c->c.host.untwin(c->c.host.ctx, page);
-	return add_notice(c, page, ++p->version);
+	return err ? err : add_notice(c, page, ++p->version);
 }
 
 /* Those pages, where the host would have noted the next write. */
@@ -95,7 +107,7 @@ static int open_at_home(struct dsm_core *c)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; c->c.host.written && i < c->ndirty; i++) {
+	for (size_t i = 0; c->c.host.written && !c->races && i < c->ndirty; i++) {
 		struct dsm_page *p = &c->pages[c->dirty[i]];
 
 		if (p->home == c->c.self && p->prot == DSM_READ) {
@@ -121,7 +133,7 @@ static int protect_written(struct dsm_core *c)
 	for (size_t i = 0; i < c->ndirty; i++) {
 		struct dsm_page *p = &c->pages[c->dirty[i]];
 
-		if (p->home != c->c.self && p->prot == DSM_WRITE) {
+		if ((p->home != c->c.self || c->races) && p->prot == DSM_WRITE) {
 			p->prot = DSM_READ;
 			c->order[n++] = c->dirty[i];
 		}
@@ -137,6 +149,8 @@ static int start_release(struct dsm_core *c)
 	c->flushed = c->flush_next;
 	dsm_queue_init(&c->flush_next);
 	err = dsm_fault(UNSEEN_RELEASE) ? 0 : dsm_page_collect(c);
+	if (c->races)
+		dsm_races_begin(c);
 	qsort(c->dirty, c->ndirty, sizeof(*c->dirty), by_page);
 	if (!err)
 		err = protect_written(c);
@@ -205,10 +219,35 @@ int dsm_release(struct dsm_core *c, uint32_t thread)
 	return run_releases(c);
 }
 
+/*
+ * To the page and what may be its twin. Who looks for races must not take these bytes for
+ * this process's own: where writes go unseen, first shut, then ask, then apply.
+ */
+static int apply_at_home(struct dsm_core *c, uint32_t page, const uint8_t *diff, size_t len)
+{
+	struct dsm_page *p = &c->pages[page];
+	int err = 0;
+
+	if (c->races && c->c.host.written && !dsm_fault(RACE_NOT_SHUT)) {
+		err = dsm_protect(c, page, DSM_NONE);
+		if (!err)
+			err = dsm_page_collect(c);
+	}
+	if (!err && c->races)
+		err = dsm_races_diff(c, page, diff, len);
+	return err ? err : dsm_diff_apply(c->c.diff, c->c.host.page(c->c.host.ctx, page), p->twin,
+					  c->c.unit, diff, len);
+}
+
 int dsm_on_diff(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)
 {
 	struct dsm_buf acks = { 0 };
 	int err = 0;
+
+	if (h->arg != (c->races != NULL))
+		return -EBADMSG;
+	if (c->races)
+		err = dsm_races_get(c, h->from, &r);
 
 	while (!err && dsm_left(&r)) {
 		uint32_t page = dsm_read_u32(&r), len = dsm_read_u32(&r);
@@ -224,11 +263,10 @@ int dsm_on_diff(struct dsm_core *c, const struct dsm_message_head *h, struct dsm
 			err = -EPROTO;
 			break;
 		}
-		err = dsm_diff_apply(c->c.diff, c->c.host.page(c->c.host.ctx, page), p->twin,
-				     c->c.unit, diff, len);
+		err = apply_at_home(c, page, diff, len);
 		p->version++;
 		p->flags |= PAGE_SHARED;
-		if (!err && !(p->flags & PAGE_DIRTY))
+		if (!err && (!(p->flags & PAGE_DIRTY) || p->prot == DSM_NONE))
 			err = dsm_protect(c, page, DSM_READ);
 		dsm_buf_u32(&acks, page);
 		dsm_buf_u64(&acks, p->version);

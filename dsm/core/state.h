@@ -147,11 +147,20 @@ struct dsm_core {
 	struct dsm_buf *bundles;	/* diffs by home */
 	struct dsm_actions *out;
 	struct dsm_counters counters;
+	struct dsm_races *races;	/* NULL: nobody looks for them */
 };
+
+/* Of one page, too, if that is wanted. */
+#define dsm_count(c, page, what, n) do { \
+	(c)->counters.what += (n); \
+	if ((c)->c.page_counters) \
+		(c)->c.page_counters[page].what += (n); \
+} while (0)
 
 /* core.c */
 void *dsm_grow(void *v, size_t size, size_t need, size_t *room);
 int dsm_wake(struct dsm_core *c, uint32_t thread, int result);
+int dsm_tell_race(struct dsm_core *c, const struct dsm_race *race);
 int dsm_told(struct dsm_core *c, uint32_t from, const void *data, size_t len);
 int dsm_post(struct dsm_core *c, uint32_t to, const struct dsm_message_head *head,
 	     const struct dsm_buf *payload);
@@ -176,6 +185,18 @@ int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot);
 int dsm_release(struct dsm_core *c, uint32_t thread);
 int dsm_on_diff(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_ack(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
+
+/* race.c; with config.races only */
+int dsm_races_create(struct dsm_core *c);
+void dsm_races_destroy(struct dsm_core *c);
+/* A release begins: which locks are held. */
+void dsm_races_begin(struct dsm_core *c);
+int dsm_races_put(struct dsm_core *c, struct dsm_buf *b);
+int dsm_races_get(struct dsm_core *c, uint32_t from, struct dsm_reader *r);
+/* A diff of whom dsm_races_get() was about is to be applied here, at home. */
+int dsm_races_diff(struct dsm_core *c, uint32_t page, const uint8_t *diff, size_t len);
+/* This process's own writes at home, in c->masks, end with this release. */
+int dsm_races_close(struct dsm_core *c, uint32_t page);
 
 /* tell.c */
 int dsm_tell(struct dsm_core *c, uint32_t thread, const struct dsm_event *ev);

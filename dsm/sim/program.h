@@ -4,7 +4,8 @@
  * memory that is written when a thread writes, and vector clocks of threads, locks
  * and barriers (Flanagan and Freund 2009). An access that would race is left out, so
  * every program is free of data races, whatever it looks like; what is read must then
- * be what was written last.
+ * be what was written last. Where writes that race are left in, the oracle knows which
+ * processes raced at which byte. Cores that look for races may tell of no other.
  */
 #ifndef SONDE_DSM_SIM_PROGRAM_H
 #define SONDE_DSM_SIM_PROGRAM_H
@@ -49,11 +50,14 @@ struct program {
 	uint32_t barrier_threads;	/* of each process, the first ones */
 	bool idle_at_end;		/* the last barrier leaves nothing behind */
 	uint32_t cancels;		/* of timed locks and of waits, at most */
+	bool is_racy;			/* writes that race are not left out */
 };
 
 struct place {
 	uint8_t value;
 	uint32_t writer, written;		/* thread, and its clock then */
+	uint32_t wrote[PROGRAM_THREADS];	/* the clock of each one's last write */
+	uint64_t raced, told;			/* bit 8 a + b: processes a < b, here */
 	uint32_t read[PROGRAM_THREADS];
 };
 

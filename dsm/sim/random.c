@@ -209,9 +209,11 @@ static void make_places(struct maker *m)
 	m->p.nplaces = clusters * CLUSTER;
 }
 
+/* A third of the programs looks for races, whatever else is drawn. */
 static void make(struct maker *m, uint64_t seed)
 {
 	memset(m, 0, sizeof(*m));
+	m->p.world.races = !(seed % 3);
 	sonde_rng_seed(&m->rng, seed);
 	for (uint32_t g = 0; g < PROGRAM_THREADS; g++)
 		m->p.ops[g] = m->ops[g];
@@ -253,11 +255,26 @@ static uint32_t choose(struct sonde_rng *rng, const uint32_t *options, uint32_t 
 	return options[n - 1];
 }
 
+static void add_races(struct random_tally *t, const struct run *r)
+{
+	uint64_t raced = 0, told = 0;
+
+	for (uint32_t i = 0; i < r->program->nplaces; i++) {
+		raced += r->places[i].raced != 0;
+		told += r->places[i].told != 0;
+	}
+	t->raced += raced;
+	t->told += told;
+	t->racy_runs += raced != 0;
+	t->told_runs += told != 0;
+}
+
 static void add_tally(struct random_tally *t, const struct run *r)
 {
 	t->runs++;
 	t->steps += r->world->steps;
 	t->checked += r->checked;
+	add_races(t, r);
 	for (uint32_t i = 0; i < r->world->c.processes; i++) {
 		const struct dsm_counters *c = dsm_core_counters(r->world->processes[i].core);
 
@@ -335,6 +352,17 @@ bool random_run(uint64_t seed, char *why, struct random_tally *tally)
 	struct maker *m = make_new(seed);
 	bool good = execute(m, seed, NULL, why, tally);
 
+	free(m);
+	return good;
+}
+
+bool random_racy_run(uint64_t seed, char *why, struct random_tally *tally)
+{
+	struct maker *m = make_new(seed);
+	bool good;
+
+	m->p.is_racy = m->p.world.races = true;
+	good = execute(m, seed, NULL, why, tally);
 	free(m);
 	return good;
 }

@@ -10,10 +10,15 @@
 struct random_tally {
 	uint64_t runs, steps, checked, messages, duplicates, merges, refetches, deferred;
 	uint64_t handovers, collections;
+	uint64_t raced, told;	/* bytes, and programs with any */
+	uint64_t racy_runs, told_runs;
 };
 
 /* False if it failed; @why (160 bytes) says how. @tally may be NULL. */
 bool random_run(uint64_t seed, char *why, struct random_tally *tally);
+
+/* The same program, and writes that race stay in it; the cores look for races. */
+bool random_racy_run(uint64_t seed, char *why, struct random_tally *tally);
 
 /* Leaves out of a program that fails what can be, and prints what is left. */
 void random_shrink(uint64_t seed);

@@ -129,7 +129,7 @@ static void create_process(struct world *w, uint32_t self)
 	struct dsm_config config = {
 		.processes = k->processes, .self = self, .pages = k->pages, .unit = k->unit,
 		.threads = k->threads, .fanout = k->fanout, .handovers = k->handovers,
-		.notices_max = k->notices_max, .message_max = k->message_max, .diff = k->diff,
+		.notices_max = k->notices_max, .message_max = k->message_max, .diff = k->diff, .races = k->races,
 		.host = { .ctx = p, .page = page_of, .protect = protect, .twin = twin,
 			  .untwin = untwin },
 	};
@@ -227,6 +227,9 @@ static void step(struct world *w, uint32_t process, const struct dsm_event *ev)
 		if (a->kind == DSM_SEND) {
 			append(world_channel(w, process, a->to), a->data, a->len);
 			a->data = NULL;
+		} else if (a->kind == DSM_RACE) {
+			if (w->race)
+				w->race(w->race_ctx, (const struct dsm_race *)(const void *)a->data);
 		} else if (a->kind == DSM_TOLD) {
 			w->told |= (uint64_t)1 << (a->data[0] % 64);
 		} else {

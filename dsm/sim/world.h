@@ -42,6 +42,7 @@ struct world_config {
 	uint32_t fanout, handovers, notices_max, message_max;
 	const struct dsm_diff_ops *diff;
 	bool unseen;			/* a host with written(): first writes are no events */
+	bool races;			/* are looked for */
 };
 
 struct world {
@@ -57,6 +58,9 @@ struct world {
 	 */
 	void (*between)(void *ctx, uint32_t process);
 	void *ctx;
+	/* Called with each race that a core tells of. */
+	void (*race)(void *ctx, const struct dsm_race *race);
+	void *race_ctx;
 	char why[160];			/* what went wrong first; empty if nothing did */
 };
 

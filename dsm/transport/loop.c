@@ -33,6 +33,8 @@ struct process {
 	pthread_mutex_t lock;	/* of the channels to it */
 	struct channel *from;
 	size_t waiting;
+	uint32_t looks;		/* still in vain */
+	uint64_t overslept;
 };
 
 struct dsm_loop {
@@ -70,6 +72,8 @@ static int send(struct dsm_transport *t, uint32_t to, uint8_t *data, size_t len)
 		l->held = 1 + (uint32_t)sonde_rng_below(&p->rng, 8);
 	l->again = sonde_rng_below(&p->rng, 100) < c->duplicates;
 	pthread_mutex_lock(&q->lock);
+	if (!q->waiting)
+		q->looks = c->looks;
 	append(q, t->self, l);
 	pthread_mutex_unlock(&q->lock);
 	dsm_bell_ring(&q->bell);
@@ -112,6 +116,11 @@ static int receive(struct dsm_transport *t, uint8_t **data, size_t *len, uint32_
 	int err = 0;
 
 	pthread_mutex_lock(&p->lock);
+	if (p->waiting && p->looks) {
+		p->looks--;
+		pthread_mutex_unlock(&p->lock);
+		return 0;
+	}
 	while (p->waiting && !err) {
 		p->at = (p->at + 1) % t->processes;
 		if (!p->from[p->at].head)
@@ -129,7 +138,11 @@ static int receive(struct dsm_transport *t, uint8_t **data, size_t *len, uint32_
 
 static int64_t patience(struct dsm_transport *t)
 {
-	(void)t;
+	struct process *p = process_of(t);
+
+	pthread_mutex_lock(&p->lock);
+	p->overslept += p->waiting != 0;
+	pthread_mutex_unlock(&p->lock);
 	return 1000000000;
 }
 
@@ -170,7 +183,7 @@ int dsm_loop_create(struct dsm_loop **loop, const struct dsm_loop_config *config
 		struct process *p = &l->processes[i];
 
 		p->t = (struct dsm_transport){ .ops = &ops, .bell = &p->bell, .processes = n,
-					       .self = i };
+					       .self = i, .job = config->seed };
 		p->loop = l;
 		sonde_rng_seed(&p->rng, config->seed * n + i);
 		pthread_mutex_init(&p->lock, NULL);
@@ -209,6 +222,15 @@ void dsm_loop_destroy(struct dsm_loop *l)
 	if (l)
 		free(l->processes);
 	free(l);
+}
+
+uint64_t dsm_loop_overslept(struct dsm_loop *l)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < l->config.processes; i++)
+		n += l->processes[i].overslept;
+	return n;
 }
 
 struct dsm_transport *dsm_loop_process(struct dsm_loop *l, uint32_t self)

@@ -258,6 +258,18 @@ static int find_peers(struct mpi *m)
 	return 0;
 }
 
+/* Of the first process: when, and which. */
+static uint64_t make_job(struct mpi *m)
+{
+	struct timespec now;
+	uint64_t job;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	job = (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec << 16 ^ (uint64_t)getpid();
+	MPI_Bcast(&job, 1, MPI_UINT64_T, 0, m->comm);
+	return job;
+}
+
 int dsm_mpi_create(struct dsm_transport **transport, char *why, size_t len)
 {
 	struct mpi *m = calloc(1, sizeof(*m));
@@ -283,6 +295,7 @@ int dsm_mpi_create(struct dsm_transport **transport, char *why, size_t len)
 	atomic_store(&m->t.bell->rung, 0);
 	atomic_store(&m->t.bell->asleep, 0);
 	MPI_Barrier(m->node);
+	m->t.job = make_job(m);
 	err = find_peers(m);
 	if (err)
 		MPI_Abort(m->comm, 1);

@@ -41,6 +41,7 @@ struct dsm_transport {
 	const struct dsm_transport_ops *ops;
 	struct dsm_bell *bell;
 	uint32_t processes, self;
+	uint64_t job;		/* the same in all of a job, and hardly in another */
 };
 
 /* Safe in a signal handler. */
@@ -56,10 +57,13 @@ struct dsm_loop_config {
 	uint64_t seed;
 	uint32_t duplicates;	/* percent of messages that come twice */
 	uint32_t delays;	/* percent of messages that others may overtake */
+	uint32_t looks;		/* in vain, until what came to an empty queue is found */
 };
 
 int dsm_loop_create(struct dsm_loop **loop, const struct dsm_loop_config *config);
 void dsm_loop_destroy(struct dsm_loop *loop);
+/* How often a process was about to sleep although there was a message for it. */
+uint64_t dsm_loop_overslept(struct dsm_loop *loop);
 struct dsm_transport *dsm_loop_process(struct dsm_loop *loop, uint32_t self);
 
 /* MPI's: begins it if it has not begun. The calling thread makes all calls. */

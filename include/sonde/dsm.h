@@ -73,7 +73,10 @@ int sonde_dsm_init(const struct sonde_dsm_options *options);
  * sonde_dsm_exit() - end; in every process, by the thread that called sonde_dsm_init()
  *
  * Waits for all processes. Threads that are still there are not waited for; shared
- * memory is gone afterwards.
+ * memory is gone afterwards. What SONDE_DSM_STATS, _TRACE and _RACES ask for is shown.
+ *
+ * Return: 0, EINVAL (there is no job), or what a file that is wanted could not be written
+ * for.
  *
  * Since: 0.1
  */
@@ -161,6 +164,21 @@ void sonde_dsm_touch(void *p, size_t size, bool write);
  * Since: 0.1
  */
 void sonde_dsm_prefetch(const void *p, size_t size);
+
+/**
+ * sonde_dsm_name() - what a piece of shared memory is called where it is shown
+ * @p:		in shared memory
+ * @size:	bytes
+ * @name:	up to 47 characters; the same name may be given to several pieces
+ *
+ * In the counters of SONDE_DSM_STATS and in what SONDE_DSM_RACES tells of. These go by pages:
+ * a page has the name that it was given last. Without these settings nothing is done.
+ *
+ * Return: 0, EINVAL (not all of it is shared, or there is no name) or ENOMEM.
+ *
+ * Since: 0.1
+ */
+int sonde_dsm_name(const void *p, size_t size, const char *name);
 
 /* ---- threads ---- */
 

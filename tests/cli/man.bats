@@ -40,7 +40,7 @@ options_of_page() {
 	for page in sonde.1 sonde-info.1 sonde-cache.1 sonde-clock.1 sonde-report.1 \
 		sonde-profile.5 sonde_profile.3 sonde_probe.3 sonde-share.1 sonde_share.3 \
 		sonde-memory.1 sonde_memory.3 \
-		sonde-analyse.1 sonde-samples.5; do
+		sonde-analyse.1 sonde-samples.5 sonde-dsm.1 sonde_dsm.3; do
 		run mandoc -Tlint -Wwarning "$SOURCE/man/$page"
 		[ "$status" -eq 0 ]
 		[ -z "$output" ]

@@ -562,6 +562,31 @@ START_TEST(so_they_are_in_larger_pages)
 }
 END_TEST
 
+#define NAPS	20
+
+/* Process 1 sends when process 0 sleeps. */
+static void pass_barriers(struct job *j, uint32_t me)
+{
+	const struct dsm_bell *bell = j->runs[0]->transport->bell;
+
+	for (int i = 0; i < NAPS; i++) {
+		while (me && !atomic_load(&bell->asleep))
+			sched_yield();
+		ck_assert_int_eq(0, sonde_dsm_barrier_all(1));
+	}
+}
+
+/* MPI's first look at what has come may only move it along. */
+START_TEST(who_is_rung_looks_until_it_finds_the_message)
+{
+	job_looks = 3;
+	job_run(job_back_ends - 1, 2, 4096, pass_barriers);
+	job_looks = 0;
+	/* It may come just before one sleeps; then the bell is next. */
+	ck_assert_uint_lt(job_overslept, NAPS / 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("api");
@@ -585,6 +610,7 @@ int main(void)
 	tcase_add_loop_test(t, litmus_transitivity_across_two_locks, 0, job_back_ends);
 	tcase_add_loop_test(t, neighbouring_bytes_are_objects_of_their_own, 0, job_back_ends);
 	tcase_add_loop_test(t, so_they_are_in_larger_pages, 0, job_back_ends);
+	tcase_add_test(t, who_is_rung_looks_until_it_finds_the_message);
 	suite_add_tcase(s, t);
 	return tap_run(s);
 }

@@ -19,8 +19,8 @@ $(DSM_FAULTS_BIN): $(O)/faulty/tests/dsm/faults.o $(DSM_FAULTY_LIB)
 
 # Programs that run under mpiexec, once for each MPI that is there.
 define dsm-mpi-tests
-DSM_MPI_BIN += $(O)/$(1)/tests/dsm/mpi/port
-$(O)/$(1)/tests/dsm/mpi/port: $(O)/$(1)/tests/dsm/mpi/port.o $(O)/$(dsm-$(1)-lib).so
+DSM_MPI_BIN += $(O)/$(1)/tests/dsm/mpi/port $(O)/$(1)/tests/dsm/mpi/watch
+$(O)/$(1)/tests/dsm/mpi/port $(O)/$(1)/tests/dsm/mpi/watch: %: %.o $(O)/$(dsm-$(1)-lib).so
 	$$(say) LD $$@
 	$$(Q)$$(call dsm-link,$(1))
 endef
@@ -39,5 +39,6 @@ check-dsm: all dsm-programs $(DSM_MPI_BIN) ## the tests of dsm/ alone
 check-dsm-long: all dsm-programs $(DSM_MPI_BIN) ## dsm: 300,000 random programs, 1 to 8 processes
 	$(Q)O='$(O)' SONDE='$(O)/sonde' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) tests/dsm/jobs.t
 	$(Q)$(O)/tests/dsm/fuzz 1 300000
+	$(Q)$(O)/tests/dsm/races 1 100000
 	$(Q)$(O)/tests/dsm/search long
 	$(Q)$(O)/tests/dsm/kernels full

@@ -17,6 +17,9 @@
 static const char *const job_names[] = { "module", "uffd-async", "uffd-sigbus", "sigsegv" };
 static const char *job_here[4];
 static int job_back_ends;
+/* Of what is run next: looks in vain before a message is found; how often one slept on. */
+static uint32_t job_looks;
+static uint64_t job_overslept;
 
 struct job {
 	struct dsm_loop *loop;
@@ -58,7 +61,7 @@ static inline void job_run(int back_end, uint32_t processes, uint32_t unit,
 
 	ck_assert_int_eq(0, dsm_loop_create(&j.loop, &(struct dsm_loop_config){
 		.processes = processes, .seed = 1 + (uint64_t)back_end, .duplicates = 10,
-		.delays = 20 }));
+		.delays = 20, .looks = job_looks }));
 	for (uint32_t i = 0; i < processes; i++) {
 		struct dsm_run_config c = {
 			.transport = dsm_loop_process(j.loop, i), .unit = unit,
@@ -79,6 +82,7 @@ static inline void job_run(int back_end, uint32_t processes, uint32_t unit,
 		dsm_run_stop(j.runs[i]);
 	for (uint32_t i = 0; i < processes; i++)
 		pthread_join(j.progress[i], NULL);
+	job_overslept = dsm_loop_overslept(j.loop);
 	for (uint32_t i = 0; i < processes; i++)
 		dsm_run_destroy(j.runs[i]);
 	dsm_loop_destroy(j.loop);
