@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * crossing - how fast memcpy() is in a processor's own cache, and across to another's
+ * crossing - how fast memory goes from one processor to another, by what a node offers
  *
  *   crossing BYTES
  *
- * Two threads on two CPUs hand a buffer to and fro: one copies into it what it has,
- * the other out of it, as often as buffers of an exchange change hands. Timed apart:
- * the copy in (lines that the other has read last), the copy out (lines that the
- * other has written last), and the same bytes from and to memory that only one CPU
- * uses. Inside an interval is one memcpy(), by the monotonic clock, whose own time
- * is subtracted. Two buffers take turns, as areas of a segment do. Prints a JSON
- * object: the medians, in nanoseconds.
+ * Two threads on two CPUs hand a buffer to and fro, as often as buffers of an exchange
+ * change hands, by each way in turn:
+ *
+ * in, out: memcpy() into a buffer whose lines the other has read last, and out of it:
+ *	lines that the other has written last; two buffers by turns, as areas of a segment
+ * stream_in, stream_out: the same, but in by stores past the cache (coll/stream.h)
+ * cma: process_vm_readv(2) straight out of the other's own memory
+ * lend, borrow: vmsplice(2) of the other's own memory into a pipe, read(2) out of it
+ * local: memcpy() from and to memory that only one CPU uses
+ *
+ * Inside an interval is one of these, by the monotonic clock, whose own time is
+ * subtracted. Each way has buffers of its own: what one leaves in which cache would
+ * change what another finds. Prints a JSON object: the medians, in nanoseconds; null for
+ * what is not allowed, or for which a pipe has no room.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -20,20 +28,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
-#define ROUNDS	4001
+#include "../coll/stream.h"
+
+#define ROUNDS	2001
+
+enum way { COPY, STREAM, CMA, PIPE, WAYS };
 
 /**
  * struct crossing - what both threads see
+ * @buffers: to be handed over, by turns; of CMA and PIPE the writer's own memory
+ * @pipe: its ends, or -1
  * @turn: even: to be written; odd: to be read
+ * @is_missing: cannot be done here
  */
 struct crossing {
 	size_t bytes;
-	char *buffers[2];
-	int cpus[2];
+	char *buffers[WAYS][2];
+	int cpus[2], pipe[2];
+	_Atomic int is_missing[WAYS];
 	_Alignas(128) _Atomic long turn;
-	_Alignas(128) double local[ROUNDS], in[ROUNDS], out[ROUNDS];
+	_Alignas(128) double local[ROUNDS], in[WAYS][ROUNDS], out[WAYS][ROUNDS];
 };
 
 static double now_ns(void)
@@ -44,12 +62,56 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static double time_copy(char *to, const char *from, size_t bytes)
+static int read_remote(char *to, const char *from, size_t bytes)
+{
+	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+static int lend(int fd, const char *from, size_t bytes)
+{
+	struct iovec iov = { (void *)(uintptr_t)from, bytes };
+
+	return vmsplice(fd, &iov, 1, SPLICE_F_NONBLOCK) == (ssize_t)bytes;
+}
+
+static int borrow(int fd, char *to, size_t bytes)
+{
+	ssize_t n = 1;
+
+	for (size_t at = 0; n > 0 && at < bytes; at += (size_t)n)
+		n = read(fd, to + at, bytes - at);
+	return n > 0;
+}
+
+static int put(struct crossing *c, enum way way, char *buffer, const char *mine)
+{
+	if (way == COPY)
+		memcpy(buffer, mine, c->bytes);
+	else if (way == STREAM)
+		coll_stream(buffer, mine, c->bytes);
+	return way == PIPE ? lend(c->pipe[1], buffer, c->bytes) : 1;
+}
+
+static int take(struct crossing *c, enum way way, char *mine, const char *buffer)
+{
+	if (way == CMA)
+		return read_remote(mine, buffer, c->bytes);
+	if (way == PIPE)
+		return borrow(c->pipe[0], mine, c->bytes);
+	memcpy(mine, buffer, c->bytes);
+	return 1;
+}
+
+/* Nanoseconds; what fails is not tried again. */
+static double time_one(struct crossing *c, enum way way, int is_in, char *buffer, char *mine)
 {
 	const double begin = now_ns(), middle = now_ns();
 	double end;
 
-	memcpy(to, from, bytes);
+	if (!(is_in ? put(c, way, buffer, mine) : take(c, way, mine, buffer)))
+		c->is_missing[way] = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	end = now_ns();
 	return end - middle - (middle - begin);
@@ -101,9 +163,13 @@ static void *run_reader(void *of)
 	char *mine = get_memory(c->bytes);
 
 	bind_to(c->cpus[1]);
-	for (long i = 0; i < ROUNDS; i++) {
+	for (long i = 0; i < ROUNDS * WAYS; i++) {
+		const enum way way = (enum way)(i % WAYS);
+		const long round = i / WAYS;
+
 		wait_for(c, 2 * i + 1);
-		c->out[i] = time_copy(mine, c->buffers[i & 1], c->bytes);
+		if (!c->is_missing[way])
+			c->out[way][round] = time_one(c, way, 0, c->buffers[way][round & 1], mine);
 		atomic_store_explicit(&c->turn, 2 * i + 2, memory_order_release);
 	}
 	free(mine);
@@ -115,15 +181,52 @@ static void run_writer(struct crossing *c)
 	char *mine = get_memory(c->bytes), *other = get_memory(c->bytes);
 
 	bind_to(c->cpus[0]);
-	for (long i = 0; i < ROUNDS; i++) {
+	for (long i = 0; i < ROUNDS * WAYS; i++) {
+		const enum way way = (enum way)(i % WAYS);
+		const long round = i / WAYS;
+
 		wait_for(c, 2 * i);
-		c->local[i] = time_copy(other, mine, c->bytes);
-		c->in[i] = time_copy(c->buffers[i & 1], mine, c->bytes);
+		if (way == COPY)
+			c->local[round] = time_one(c, way, 1, other, mine);
+		if (!c->is_missing[way])
+			c->in[way][round] = time_one(c, way, 1, c->buffers[way][round & 1], mine);
 		atomic_store_explicit(&c->turn, 2 * i + 1, memory_order_release);
 	}
-	wait_for(c, 2 * ROUNDS);
+	wait_for(c, 2 * ROUNDS * WAYS);
 	free(other);
 	free(mine);
+}
+
+/* Room for pages of a buffer; a pipe has none for much. */
+static void open_pipe(struct crossing *c)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	c->pipe[0] = c->pipe[1] = -1;
+	if (c->bytes > (size_t)1 << 30 || pipe2(c->pipe, O_CLOEXEC | O_NONBLOCK) ||
+	    fcntl(c->pipe[0], F_SETPIPE_SZ, (int)((c->bytes + page - 1) / page * page)) < 0)
+		c->is_missing[PIPE] = 1;
+}
+
+static void print_one(const struct crossing *c, const char *name, enum way way, double *values)
+{
+	if (c->is_missing[way])
+		printf(", \"%s_ns\": null", name);
+	else
+		printf(", \"%s_ns\": %.0f", name, median(values));
+}
+
+static void print_all(struct crossing *c)
+{
+	printf("{\"bytes\": %zu, \"local_ns\": %.0f", c->bytes, median(c->local));
+	print_one(c, "in", COPY, c->in[COPY]);
+	print_one(c, "out", COPY, c->out[COPY]);
+	print_one(c, "stream_in", STREAM, c->in[STREAM]);
+	print_one(c, "stream_out", STREAM, c->out[STREAM]);
+	print_one(c, "cma", CMA, c->out[CMA]);
+	print_one(c, "lend", PIPE, c->in[PIPE]);
+	print_one(c, "borrow", PIPE, c->out[PIPE]);
+	puts("}");
 }
 
 static int find_cpus(int cpus[2])
@@ -153,17 +256,20 @@ int main(int argc, char **argv)
 		fputs("crossing: needs two CPUs\n", stderr);
 		return 77;
 	}
-	c.buffers[0] = get_memory(c.bytes);
-	c.buffers[1] = get_memory(c.bytes);
+	for (int way = 0; way < WAYS; way++)
+		for (int i = 0; i < 2; i++)
+			c.buffers[way][i] = get_memory(c.bytes);
+	c.is_missing[STREAM] = !COLL_CAN_STREAM;
+	open_pipe(&c);
 	if (pthread_create(&reader, NULL, run_reader, &c)) {
 		fputs("crossing: no thread\n", stderr);
 		return 1;
 	}
 	run_writer(&c);
 	pthread_join(reader, NULL);
-	printf("{\"bytes\": %zu, \"local_ns\": %.0f, \"in_ns\": %.0f, \"out_ns\": %.0f}\n", c.bytes,
-	       median(c.local), median(c.in), median(c.out));
-	free(c.buffers[0]);
-	free(c.buffers[1]);
+	print_all(&c);
+	for (int way = 0; way < WAYS; way++)
+		for (int i = 0; i < 2; i++)
+			free(c.buffers[way][i]);
 	return 0;
 }

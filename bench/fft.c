@@ -2,8 +2,8 @@
 /*
  * fft - a wave function moves in time: 3-D FFTs whose transposes are MPI_Alltoall()
  *
- *   fft [--n POINTS] [--seconds S]      times of a step, one JSON object
- *   fft [--n POINTS] --check            TAP, and a digest of what was computed
+ *   fft [--n POINTS] [--seconds S] [--apart]    times of a step, one JSON object
+ *   fft [--n POINTS] --check                    TAP, and a digest of what was computed
  *
  * The pattern of plane-wave codes such as CPMD: a cube of complex numbers is cut in
  * slabs along x, a rank has POINTS / ranks of them. A transform is a 2-D FFT of
@@ -14,7 +14,8 @@
  *
  * Nothing here knows of libsonde-coll: it is preloaded or not. Inside the interval
  * of a step is all of it, inside the other MPI_Alltoall() alone, with waiting for
- * whoever is late. Both are means over ranks and steps, after three that are not
+ * whoever is late; --apart: a barrier before it takes that on itself, and is timed
+ * apart. All are means over ranks and steps, after three that are not
  * counted. FFTW plans by estimate, so that every run computes the same bits.
  */
 #include <complex.h>
@@ -37,13 +38,15 @@
  * @slab: [x of mine][y][z]
  * @turned: [y of mine][z][x]
  * @out, @in: as MPI_Alltoall() sends and receives: [rank][x][y][z]
- * @exchange: seconds in MPI_Alltoall()
+ * @exchange, @waiting: seconds in MPI_Alltoall(), and in the barriers before it
+ * @is_apart: there are such
  */
 struct fft {
 	int n, mine, rank, size;
 	double complex *slab, *turned, *out, *in, *potential, *kinetic;
 	fftw_plan planes[2], lines[2];
-	double exchange;
+	double exchange, waiting;
+	int is_apart;
 };
 
 static size_t get_points(const struct fft *f)
@@ -56,8 +59,13 @@ static size_t get_points(const struct fft *f)
 static void exchange(struct fft *f)
 {
 	const int block = (int)(get_points(f) / (size_t)f->size);
-	const double begin = MPI_Wtime();
+	double begin = MPI_Wtime();
 
+	if (f->is_apart) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		f->waiting += MPI_Wtime() - begin;
+		begin = MPI_Wtime();
+	}
 	MPI_Alltoall(f->out, block, MPI_C_DOUBLE_COMPLEX, f->in, block, MPI_C_DOUBLE_COMPLEX,
 		     MPI_COMM_WORLD);
 	f->exchange += MPI_Wtime() - begin;
@@ -284,24 +292,25 @@ static int check(struct fft *f)
 
 /* ---- times --------------------------------------------------------------- */
 
-/* Seconds, and of these in MPI_Alltoall(): a step's, the mean of all ranks. */
-static void time_steps(struct fft *f, int n, double seconds[2])
+/* Seconds, and of these in MPI_Alltoall() and waiting for it: a step's, the mean of all ranks. */
+static void time_steps(struct fft *f, int n, double seconds[3])
 {
-	double mine[2];
+	double mine[3];
 
 	MPI_Barrier(MPI_COMM_WORLD);
-	f->exchange = 0;
+	f->exchange = f->waiting = 0;
 	mine[0] = MPI_Wtime();
 	for (int i = 0; i < n; i++)
 		step(f);
 	mine[0] = (MPI_Wtime() - mine[0]) / n / f->size;
 	mine[1] = f->exchange / n / f->size;
-	MPI_Allreduce(mine, seconds, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	mine[2] = f->waiting / n / f->size;
+	MPI_Allreduce(mine, seconds, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void measure(struct fft *f, double seconds)
 {
-	double took[2];
+	double took[3];
 	int n;
 
 	fill(f);
@@ -312,9 +321,9 @@ static void measure(struct fft *f, double seconds)
 	time_steps(f, n, took);
 	if (!f->rank)
 		printf("{\"ranks\": %d, \"n\": %d, \"block\": %zu, \"steps\": %d, \"step_us\": %.2f, "
-		       "\"alltoall_us\": %.2f}\n", f->size, f->n,
+		       "\"alltoall_us\": %.2f, \"waiting_us\": %.2f}\n", f->size, f->n,
 		       get_points(f) / (size_t)f->size * sizeof(*f->slab), n, took[0] * 1e6,
-		       took[1] * 1e6);
+		       took[1] * 1e6, took[2] * 1e6);
 }
 
 /* ---- all ----------------------------------------------------------------- */
@@ -357,7 +366,8 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "n", required_argument, NULL, 'n' }, { "seconds", required_argument, NULL, 's' },
-		{ "check", no_argument, NULL, 'c' }, { NULL, 0, NULL, 0 },
+		{ "check", no_argument, NULL, 'c' }, { "apart", no_argument, NULL, 'a' },
+		{ NULL, 0, NULL, 0 },
 	};
 	struct fft f = { .n = 48 };
 	double seconds = 1;
@@ -372,6 +382,8 @@ int main(int argc, char **argv)
 			f.n = atoi(optarg);
 		else if (c == 's')
 			seconds = atof(optarg);
+		else if (c == 'a')
+			f.is_apart = 1;
 		else if (c == 'c')
 			is_check = 1;
 		else

@@ -5,6 +5,7 @@
 #include "algorithms.h"
 #include "local_pull.h"
 #include "plan.h"
+#include "stream.h"
 
 #define MODERATE	((size_t)1 << 30)
 
@@ -20,13 +21,11 @@ const struct coll_algorithm coll_algorithms[] = {
 	  "send-side aggregation: a message from a node to each rank of another",
 	  .run = coll_run_sa },
 	{ COLL_OUTER, COLL_RD, "rd", 0, 0, 0,
-	  COLL_NEEDS_NODES | COLL_NEEDS_PEERS | COLL_NEEDS_SEGMENT | COLL_NEEDS_ALIKE |
-	  COLL_NEEDS_MODERATE,
+	  COLL_NEEDS_NODES | COLL_NEEDS_PEERS | COLL_NEEDS_SEGMENT | COLL_NEEDS_MODERATE,
 	  "receive-side distribution: a message from each rank to another node",
 	  .run = coll_run_rd },
 	{ COLL_OUTER, COLL_LEADER, "leader", 1, 1024, 1,
-	  COLL_NEEDS_NODES | COLL_NEEDS_PEERS | COLL_NEEDS_SEGMENT | COLL_NEEDS_ALIKE |
-	  COLL_NEEDS_MODERATE,
+	  COLL_NEEDS_NODES | COLL_NEEDS_PEERS | COLL_NEEDS_SEGMENT | COLL_NEEDS_MODERATE,
 	  "K ranks of each node send and receive for all of it", .run = coll_run_leader },
 
 	{ COLL_INTER, COLL_BRUCK, "bruck", 2, 64, 2,
@@ -46,6 +45,10 @@ const struct coll_algorithm coll_algorithms[] = {
 	{ COLL_IN_NODE, COLL_REGION, "region", 0, 0, 0, COLL_NEEDS_SEGMENT,
 	  "one batch of copies from regions, by the module where it is",
 	  .in_node = &coll_in_node_region },
+	{ COLL_IN_NODE, COLL_STREAM, "stream", 0, 0, 0,
+	  COLL_NEEDS_ONE_NODE | COLL_NEEDS_SEGMENT | COLL_NEEDS_ALIKE | COLL_NEEDS_STREAMING,
+	  "as shm, but past the writer's cache to who reads on another processor",
+	  .in_node = &coll_in_node_stream },
 };
 
 const size_t coll_nalgorithms = sizeof(coll_algorithms) / sizeof(coll_algorithms[0]);
@@ -79,6 +82,8 @@ static const char *find_lack(const struct coll_plan *plan, unsigned int needs, e
 	if (needs & COLL_NEEDS_MEMORY && op == COLL_ALLTOALL &&
 	    block > MODERATE / (size_t)plan->size)
 		return "all blocks together are larger than 1 GiB";
+	if (needs & COLL_NEEDS_STREAMING && !COLL_CAN_STREAM)
+		return "this processor has no stores that go past its cache";
 	return NULL;
 }
 
@@ -99,8 +104,9 @@ static int has_room(const struct coll_plan *plan, const struct coll_choice *choi
 {
 	if (coll_outer_chunk(plan, choice, 1) > 0)
 		return 1;
-	snprintf(why, len, "shm: areas of %zu bytes have no room for blocks of %d ranks",
-		 plan->settings.area_most, plan->size);
+	snprintf(why, len, "%s: areas of %zu bytes have no room for blocks of %d ranks",
+		 coll_algorithm_find(COLL_IN_NODE, choice->way)->name, plan->settings.area_most,
+		 plan->size);
 	return 0;
 }
 
@@ -125,9 +131,10 @@ int coll_choice_fits(struct coll_plan *plan, const struct coll_choice *choice,
 		return 1;
 	if (!fits(plan, way, way->needs, op, block, why, len))
 		return 0;
-	if (op == COLL_ALLTOALLV && choice->outer == COLL_SA &&
+	if (op == COLL_ALLTOALLV && inter && choice->outer != COLL_FLAT &&
 	    (choice->inter != COLL_WINDOW || choice->way != COLL_SHM)) {
-		snprintf(why, len, "sa: of MPI_Alltoallv it is sa/window/shm only");
+		snprintf(why, len, "%s: of MPI_Alltoallv it is %s/window/shm only", outer->name,
+			 outer->name);
 		return 0;
 	}
 	if (choice->outer == COLL_LEADER && choice->k > plan->least) {
@@ -136,7 +143,7 @@ int coll_choice_fits(struct coll_plan *plan, const struct coll_choice *choice,
 	}
 	if (!coll_pull_is_there(plan, choice->way, why, len))
 		return 0;
-	return choice->way != COLL_SHM || has_room(plan, choice, why, len);
+	return !coll_way_is_shared(choice->way) || has_room(plan, choice, why, len);
 }
 
 int coll_exchange(struct coll_plan *plan, const struct coll_choice *choice,

@@ -27,6 +27,7 @@ enum coll_kind { COLL_OUTER, COLL_INTER, COLL_IN_NODE };
 #define COLL_NEEDS_ALIKE	0x20	/* blocks of one size: not MPI_Alltoallv */
 #define COLL_NEEDS_MODERATE	0x40	/* blocks of up to 1 GiB, which MPI can pack */
 #define COLL_NEEDS_MEMORY	0x80	/* all blocks up to 1 GiB together */
+#define COLL_NEEDS_STREAMING	0x100	/* stores that go past the cache */
 
 /**
  * struct coll_message - between two ranks of a plan
@@ -127,7 +128,9 @@ int coll_run_local_v(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_sa(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_sa_v(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_rd(struct coll_call *call, const struct coll_choice *choice);
+int coll_run_rd_v(struct coll_call *call, const struct coll_choice *choice);
 int coll_run_leader(struct coll_call *call, const struct coll_choice *choice);
+int coll_run_leader_v(struct coll_call *call, const struct coll_choice *choice);
 
 int coll_exchange_bruck(struct coll_plan *plan, const struct coll_choice *choice,
 			struct coll_exchange *exchange);
@@ -136,7 +139,8 @@ int coll_exchange_window(struct coll_plan *plan, const struct coll_choice *choic
 int coll_exchange_pairwise(struct coll_plan *plan, const struct coll_choice *choice,
 			   struct coll_exchange *exchange);
 
-extern const struct coll_in_node coll_in_node_shm, coll_in_node_cma, coll_in_node_region;
+extern const struct coll_in_node coll_in_node_shm, coll_in_node_cma, coll_in_node_region,
+	coll_in_node_stream;
 
 /* Bytes of each block at a time, by what a rank's memory must hold; 0: not even one. */
 size_t coll_outer_chunk(const struct coll_plan *plan, const struct coll_choice *choice,

@@ -16,6 +16,8 @@
 struct coll_plan;
 
 enum coll_op { COLL_ALLTOALL, COLL_ALLTOALLV, COLL_OPS };
+/* How blocks go from rank to rank of a node. */
+enum coll_way { COLL_NO_WAY, COLL_SHM, COLL_CMA, COLL_REGION, COLL_STREAM, COLL_LOCALS };
 
 /**
  * struct coll_type - what a datatype is in bytes
@@ -53,12 +55,14 @@ struct coll_side {
  * struct coll_call - a call
  * @is_in_place: @send is a copy of @recv
  * @is_declined: this rank would not have its memory read: see outer_local.c
+ * @went: how blocks went in the node, which is not always as the choice has it
  * @block: bytes of each block of MPI_Alltoall; 0 of MPI_Alltoallv
  */
 struct coll_call {
 	struct coll_plan *plan;
 	enum coll_op op;
 	int is_in_place, is_declined;
+	enum coll_way went;
 	size_t block;
 	struct coll_side send, recv;
 };

@@ -19,7 +19,6 @@ struct coll_rule;
 
 enum coll_outer { COLL_MPI, COLL_FLAT, COLL_LOCAL, COLL_SA, COLL_RD, COLL_LEADER, COLL_OUTERS };
 enum coll_inter { COLL_NO_INTER, COLL_BRUCK, COLL_WINDOW, COLL_PAIRWISE, COLL_INTERS };
-enum coll_way { COLL_NO_WAY, COLL_SHM, COLL_CMA, COLL_REGION, COLL_LOCALS };
 
 #define COLL_CLASSES	65	/* by the number of bits of a block's bytes */
 #define COLL_SENTENCE	192
@@ -29,10 +28,11 @@ enum coll_way { COLL_NO_WAY, COLL_SHM, COLL_CMA, COLL_REGION, COLL_LOCALS };
  * @is_made: the others are filled in
  * @k: leaders
  * @parameter: Bruck's radix, the window's width
+ * @is_usual: a usual rule said so: others may be tried beside it
  * @why: the rule that said so
  */
 struct coll_choice {
-	int is_made;
+	int is_made, is_usual;
 	enum coll_outer outer;
 	int k;
 	enum coll_inter inter;
@@ -40,6 +40,12 @@ struct coll_choice {
 	enum coll_way way;
 	char why[COLL_SENTENCE];
 };
+
+/* By two copies through the segment's areas. */
+static inline int coll_way_is_shared(enum coll_way way)
+{
+	return way == COLL_SHM || way == COLL_STREAM;
+}
 
 /* Return: 0; -EINVAL, and a sentence on what is wrong. */
 int coll_choice_parse(struct coll_choice *choice, const char *name, char *why, size_t len);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sonde/coll.h>
 
 #include "algorithms.h"
@@ -66,24 +67,64 @@ static size_t count_bytes(const struct coll_call *call)
 	return bytes;
 }
 
-static int run(struct coll_call *call, const struct coll_slot *slot, MPI_Comm comm)
+static int run_choice(struct coll_call *call, const struct coll_choice *choice)
 {
-	const struct coll_choice choice = *coll_select(call->plan, call->op, call->block,
-						       call->is_in_place,
-						       slot->forced[call->op]);
 	int err;
 
-	if (call->plan->settings.is_explained)
-		coll_count(&choice, call->op, count_bytes(call));
-	last = choice;
-	if (choice.outer == COLL_MPI)
-		return COLL_NOT_OURS;
-	err = coll_algorithm_find(COLL_OUTER, choice.outer)->run(call, &choice);
+	call->went = choice->way;
+	err = coll_algorithm_find(COLL_OUTER, choice->outer)->run(call, choice);
 	coll_plan_rest(call->plan);
-	if (err == COLL_HAND_OVER) {
-		last = by_mpi;
-		return COLL_NOT_OURS;
+	return err;
+}
+
+/* By what has its turn. */
+static int run_trial(struct coll_call *call, struct coll_choice *choice, struct coll_trial *trial)
+{
+	const double begin = PMPI_Wtime();
+	int err;
+
+	*choice = *coll_trial_next(trial);
+	err = run_choice(call, choice);
+	if (err >= 0 && coll_trial_end(call->plan, trial, PMPI_Wtime() - begin, choice->why,
+				       sizeof(choice->why))) {
+		struct coll_choice best = *coll_trial_next(trial);
+
+		memcpy(best.why, choice->why, sizeof(best.why));
+		coll_explain(call->plan, call->op, trial->most, call->is_in_place, &best);
 	}
+	return err;
+}
+
+/* What was done, not what was chosen. */
+static void note(const struct coll_call *call, const struct coll_choice *choice)
+{
+	last = *choice;
+	last.way = call->went;
+	if (call->plan->settings.is_explained)
+		coll_count(&last, call->op, count_bytes(call));
+}
+
+static int run(struct coll_call *call, const struct coll_slot *slot, MPI_Comm comm)
+{
+	struct coll_choice choice = *coll_select(call->plan, call->op, call->block,
+						 call->is_in_place, slot->forced[call->op]);
+	struct coll_trial *trial = NULL;
+	int err = COLL_HAND_OVER;
+
+	if (choice.is_usual)
+		trial = coll_trial_get(call->plan, call->op, call->block, call->is_in_place,
+				       &choice);
+	if (trial)
+		err = run_trial(call, &choice, trial);
+	else if (choice.outer != COLL_MPI)
+		err = run_choice(call, &choice);
+	if (err == COLL_HAND_OVER) {
+		choice = by_mpi;
+		call->went = COLL_NO_WAY;
+	}
+	note(call, &choice);
+	if (err == COLL_HAND_OVER)
+		return COLL_NOT_OURS;
 	return err ? raise_error(comm, call->plan, err) : MPI_SUCCESS;
 }
 

@@ -237,8 +237,10 @@ static int pull_collect(enum coll_way way, struct coll_call *call, const struct 
 		n = list_reads(call, map, *base, reads);
 	err = coll_pull_together(plan->pull[way], err ? NULL : coll_side_range(&call->send, 0),
 				 (size_t)plan->size * call->block, err ? NULL : reads, n);
-	if (err > 0)
+	if (err > 0) {
+		call->went = COLL_SHM;
 		err = coll_collect_parts(call, map, call->block, *base);
+	}
 	return err ? err : keep_own(call, map, *base);
 }
 
@@ -372,8 +374,10 @@ static int pull_distribute(enum coll_way way, struct coll_call *call,
 			reads[at++] = (struct coll_read){ cells[i].from, cells[i].cell * len,
 				coll_side_range(&call->recv, cells[i].src), len };
 	err = coll_pull_together(pull, pull->ground, pull->ground_bytes, reads, at);
-	if (err > 0)
+	if (err > 0) {
+		call->went = COLL_SHM;
 		err = relay(pull, call, cells, n, len);
+	}
 	for (size_t i = 0; i < n && !err; i++)
 		if (cells[i].from == plan->lrank)
 			err = coll_take(call, cells[i].src, 0, len,

@@ -11,7 +11,11 @@
  * each picks its blocks from the areas of others.
  *
  * Cost (L ranks, s bytes in all from and to each): 2 s c + L l, with c the time
- * of a byte's copy and l that of a line from one core to another.
+ * of a byte's copy and l that of a line from one core to another. c is least where both
+ * ranks are on one processor; else it is what a line costs that the other has used, and
+ * writing may cost several times what reading does: an area's lines were last read by
+ * another. "stream" writes past the cache then: 1 s c + 1 s w + L l, with w the time
+ * of a byte to memory: bench/crossing.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,6 +24,7 @@
 #include "local_pull.h"
 #include "plan.h"
 #include "segment.h"
+#include "stream.h"
 
 /* A multiple of a cache line, if it is more than one. */
 static size_t shm_chunk(const struct coll_plan *plan, size_t blocks, size_t block)
@@ -38,6 +43,7 @@ static size_t shm_chunk(const struct coll_plan *plan, size_t blocks, size_t bloc
  * struct step - a step of collecting
  * @at, @len: what of each block
  * @is_inline: it goes in the lines
+ * @is_streamed: past the cache to who reads on another processor
  * @base: where blocks for other nodes end up
  */
 struct step {
@@ -46,13 +52,23 @@ struct step {
 	struct coll_segment *seg;
 	uint64_t number;
 	size_t off, len;
-	int is_inline;
+	int is_inline, is_streamed;
 	char *base;
 };
 
 static size_t cell(const struct step *step, int slot, int from)
 {
 	return ((size_t)slot * (size_t)step->seg->n + (size_t)from) * step->len;
+}
+
+static int put(const struct step *step, int x, int dest, char *to)
+{
+	const char *range = coll_side_range(&step->call->send, dest);
+
+	if (!range || !step->is_streamed || coll_shares_cpu(step->seg, x))
+		return coll_put(step->call, dest, step->off, step->len, to);
+	coll_stream(to, range + step->off, step->len);
+	return 0;
 }
 
 static int write_to(const struct step *step, int x)
@@ -63,9 +79,9 @@ static int write_to(const struct step *step, int x)
 	int err = 0;
 
 	for (int slot = 0; slot < step->map->nslots[x] && !err; slot++)
-		err = coll_put(step->call, dest[slot], step->off, step->len,
-			       step->is_inline ? payload + (size_t)slot * step->len :
-						 area + cell(step, slot, step->seg->me));
+		err = put(step, x, dest[slot],
+			  step->is_inline ? payload + (size_t)slot * step->len :
+					    area + cell(step, slot, step->seg->me));
 	coll_post(step->seg, x, step->number);
 	return err;
 }
@@ -118,8 +134,8 @@ static int do_step(struct step *step)
 }
 
 /* As much as shm_chunk() says, or less. */
-static int shm_collect(struct coll_call *call, const struct coll_map *map, size_t off, size_t len,
-		       char **base)
+static int collect(struct coll_call *call, const struct coll_map *map, size_t off, size_t len,
+		   int is_streamed, char **base)
 {
 	struct coll_plan *plan = call->plan;
 	struct step step = { .call = call, .map = map, .seg = plan->segment, .off = off,
@@ -127,6 +143,9 @@ static int shm_collect(struct coll_call *call, const struct coll_map *map, size_
 
 	step.number = coll_step_begin(plan->segment);
 	step.is_inline = (size_t)map->most * len <= COLL_INLINE;
+	step.is_streamed = is_streamed && !step.is_inline;
+	if (step.is_streamed)
+		coll_tell_cpu(plan->segment);
 	step.base = coll_area(plan->segment, plan->lrank, step.number);
 	if (step.is_inline && map->most > 1) {
 		step.base = coll_plan_scratch(plan, COLL_FOR_COLLECT, (size_t)map->most *
@@ -136,6 +155,18 @@ static int shm_collect(struct coll_call *call, const struct coll_map *map, size_
 	}
 	*base = step.base;
 	return do_step(&step);
+}
+
+static int shm_collect(struct coll_call *call, const struct coll_map *map, size_t off, size_t len,
+		       char **base)
+{
+	return collect(call, map, off, len, 0, base);
+}
+
+static int stream_collect(struct coll_call *call, const struct coll_map *map, size_t off,
+			  size_t len, char **base)
+{
+	return collect(call, map, off, len, 1, base);
 }
 
 int coll_collect_parts(struct coll_call *call, const struct coll_map *map, size_t len, char *whole)
@@ -195,4 +226,10 @@ const struct coll_in_node coll_in_node_shm = {
 	.collect = shm_collect,
 	.ground = shm_ground,
 	.distribute = shm_distribute,
+};
+
+/* On one node there is nothing to distribute. */
+const struct coll_in_node coll_in_node_stream = {
+	.chunk = shm_chunk,
+	.collect = stream_collect,
 };

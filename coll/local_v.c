@@ -154,6 +154,7 @@ static int run_shm(struct coll_call *call, size_t large)
 	struct rounds rounds = { .call = call, .seg = seg, .large = large };
 	int err;
 
+	call->went = COLL_SHM;
 	coll_plan_grow(call->plan, seg->area_most);
 	rounds.share = seg->area / (size_t)seg->n;
 	rounds.share = rounds.share > 64 ? rounds.share / 64 * 64 : rounds.share;
@@ -200,6 +201,7 @@ static int run_pull(struct coll_call *call, enum coll_way way)
 		char *begin;
 		size_t len;
 
+		call->went = way;
 		get_span(call, &begin, &len);
 		err = coll_pull_v(call->plan->pull[way], call, begin, len);
 	}

@@ -71,14 +71,14 @@ int coll_outer_begin(struct coll_call *call, const struct coll_choice *choice, s
 	int err = 0;
 
 	*chunk = coll_outer_chunk(plan, choice, call->block);
-	if (choice->way == COLL_SHM && blocks * *chunk > plan->segment->area) {
+	if (coll_way_is_shared(choice->way) && blocks * *chunk > plan->segment->area) {
 		coll_plan_grow(plan, blocks * *chunk);
 		*chunk = coll_outer_chunk(plan, choice, call->block);
 	}
 	if (!*chunk)
 		return COLL_HAND_OVER;
 	/* A block that is not a range of memory goes as a whole or not at all. */
-	if (call->is_declined || (choice->way == COLL_SHM && *chunk == call->block))
+	if (call->is_declined || (coll_way_is_shared(choice->way) && *chunk == call->block))
 		return 0;
 	if (!call->send.type.is_dense)
 		err = coll_side_flatten(call, &call->send);

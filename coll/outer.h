@@ -4,8 +4,18 @@
 #define SONDE_COLL_OUTER_H
 
 #include "algorithms.h"
+#include "plan.h"
 
-struct coll_node;
+/* The node that is so many ahead of this one, or behind it, going round. */
+static inline const struct coll_node *coll_ahead(const struct coll_plan *plan, int step)
+{
+	return &plan->nodes[(plan->inode + step) % plan->nnodes];
+}
+
+static inline const struct coll_node *coll_behind(const struct coll_plan *plan, int step)
+{
+	return &plan->nodes[(plan->inode - step + plan->nnodes) % plan->nnodes];
+}
 
 /* Blocks that a rank's memory must hold. */
 size_t coll_outer_blocks(const struct coll_plan *plan, const struct coll_choice *choice);

@@ -39,16 +39,6 @@ static int count_led(int n, int k, int g)
 	return (n - g + k - 1) / k;
 }
 
-static const struct coll_node *ahead(const struct coll_plan *plan, int step)
-{
-	return &plan->nodes[(plan->inode + step) % plan->nnodes];
-}
-
-static const struct coll_node *behind(const struct coll_plan *plan, int step)
-{
-	return &plan->nodes[(plan->inode - step + plan->nnodes) % plan->nnodes];
-}
-
 /* Slots of one node lie together: a message is all of them. */
 static void list_sends(const struct lead *lead, size_t len, struct coll_exchange *exchange)
 {
@@ -58,7 +48,7 @@ static void list_sends(const struct lead *lead, size_t len, struct coll_exchange
 
 	exchange->nsends = plan->nnodes - 1;
 	for (int step = 1; step < plan->nnodes; step++) {
-		const struct coll_node *node = ahead(plan, step);
+		const struct coll_node *node = coll_ahead(plan, step);
 		const size_t bytes = (size_t)count_led(node->n, lead->choice->k,
 						       plan->lrank) * row;
 
@@ -76,7 +66,7 @@ static void list_recvs(const struct lead *lead, size_t len, char *ground,
 
 	exchange->nrecvs = plan->nnodes - 1;
 	for (int step = 1; step < plan->nnodes; step++) {
-		const struct coll_node *node = behind(plan, step);
+		const struct coll_node *node = coll_behind(plan, step);
 		const size_t bytes = led * (size_t)node->n * len;
 
 		exchange->recvs[step - 1] = (struct coll_message){
@@ -95,7 +85,7 @@ static struct coll_cell *list_cells(const struct coll_plan *plan, int k, size_t 
 
 	*n = 0;
 	for (int step = 1; cells && step < plan->nnodes; step++) {
-		const struct coll_node *node = behind(plan, step);
+		const struct coll_node *node = coll_behind(plan, step);
 
 		for (int i = 0; i < node->n; i++)
 			cells[(*n)++] = (struct coll_cell){
@@ -139,7 +129,7 @@ static int do_round(const struct lead *lead, size_t off, size_t len)
 	return err ? err : in_node->distribute(lead->call, lead->cells, lead->ncells, off, len);
 }
 
-int coll_run_leader(struct coll_call *call, const struct coll_choice *choice)
+static int run_alike(struct coll_call *call, const struct coll_choice *choice)
 {
 	struct lead lead = { .call = call, .choice = choice };
 	size_t chunk = 0;
@@ -158,4 +148,9 @@ int coll_run_leader(struct coll_call *call, const struct coll_choice *choice)
 	free(lead.messages);
 	free(lead.cells);
 	return coll_call_finish(call, err);
+}
+
+int coll_run_leader(struct coll_call *call, const struct coll_choice *choice)
+{
+	return call->op == COLL_ALLTOALLV ? coll_run_leader_v(call, choice) : run_alike(call, choice);
 }

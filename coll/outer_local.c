@@ -31,7 +31,10 @@ static int run(struct coll_call *call, const struct coll_choice *choice,
 {
 	size_t chunk = 0;
 	char *base;
-	int err = coll_outer_begin(call, choice, &chunk);
+	int err;
+
+	call->went = choice->way;
+	err = coll_outer_begin(call, choice, &chunk);
 
 	for (size_t off = 0; off < call->block && !err; off += chunk) {
 		const size_t left = call->block - off;
@@ -76,7 +79,7 @@ int coll_run_local(struct coll_call *call, const struct coll_choice *choice)
 	if (call->op == COLL_ALLTOALLV)
 		return coll_run_local_v(call, choice);
 	if (!err)
-		err = choice->way == COLL_SHM ? run(call, choice, map) :
+		err = coll_way_is_shared(choice->way) ? run(call, choice, map) :
 		      run_pull(call, choice, map);
 	return coll_call_finish(call, err);
 }

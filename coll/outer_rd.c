@@ -34,16 +34,6 @@ static int count_messages(const struct coll_plan *plan, int z)
 	return n;
 }
 
-static const struct coll_node *ahead(const struct coll_plan *plan, int step)
-{
-	return &plan->nodes[(plan->inode + step) % plan->nnodes];
-}
-
-static const struct coll_node *behind(const struct coll_plan *plan, int step)
-{
-	return &plan->nodes[(plan->inode - step + plan->nnodes) % plan->nnodes];
-}
-
 /* ---- between nodes ------------------------------------------------------ */
 
 /* Whole blocks that already lie one behind the other need not be copied. */
@@ -65,7 +55,7 @@ static int list_sends(struct coll_call *call, const struct coll_choice *choice, 
 
 	exchange->nsends = plan->nnodes - 1;
 	for (int step = 1; step < plan->nnodes && !err; step++) {
-		const struct coll_node *node = ahead(plan, step);
+		const struct coll_node *node = coll_ahead(plan, step);
 		const size_t bytes = (size_t)node->n * len;
 		char *there = choice->inter == COLL_BRUCK ? NULL : find_sent(call, node, len);
 
@@ -86,11 +76,11 @@ static void list_recvs(const struct coll_plan *plan, size_t len, char *ground,
 
 	exchange->nrecvs = 0;
 	for (int step = 1; step < plan->nnodes; step++)
-		for (int i = 0; i < behind(plan, step)->n; i++) {
+		for (int i = 0; i < coll_behind(plan, step)->n; i++) {
 			if (!is_sender(plan, i))
 				continue;
 			exchange->recvs[exchange->nrecvs] = (struct coll_message){
-				behind(plan, step)->ranks[i],
+				coll_behind(plan, step)->ranks[i],
 				ground + (size_t)exchange->nrecvs * bytes, (MPI_Count)bytes,
 				MPI_BYTE };
 			exchange->nrecvs++;
@@ -106,9 +96,9 @@ static size_t list_cells(const struct coll_plan *plan, int z, struct coll_cell *
 	size_t t = 0;
 
 	for (int step = 1; step < plan->nnodes; step++)
-		for (int i = z; i < behind(plan, step)->n; i += plan->lsize) {
+		for (int i = z; i < coll_behind(plan, step)->n; i += plan->lsize) {
 			cells[t] = (struct coll_cell){ z, t * n + me,
-						       behind(plan, step)->ranks[i] };
+						       coll_behind(plan, step)->ranks[i] };
 			t++;
 		}
 	if (z != plan->lrank) {
@@ -184,7 +174,7 @@ static int do_round(const struct rd *rd, size_t off, size_t len)
 	return err ? err : coll_self(call, off, len);
 }
 
-int coll_run_rd(struct coll_call *call, const struct coll_choice *choice)
+static int run_alike(struct coll_call *call, const struct coll_choice *choice)
 {
 	struct rd rd = { .call = call, .choice = choice };
 	size_t chunk = 0;
@@ -201,4 +191,9 @@ int coll_run_rd(struct coll_call *call, const struct coll_choice *choice)
 	free(rd.messages);
 	free(rd.cells);
 	return coll_call_finish(call, err);
+}
+
+int coll_run_rd(struct coll_call *call, const struct coll_choice *choice)
+{
+	return call->op == COLL_ALLTOALLV ? coll_run_rd_v(call, choice) : run_alike(call, choice);
 }

@@ -16,6 +16,7 @@
 #include "choice.h"
 #include "network.h"
 #include "settings.h"
+#include "trial.h"
 
 struct coll_segment;
 struct coll_pull;
@@ -89,6 +90,7 @@ struct coll_scratch {
  *	them go through the segment unasked; see outer_local.c
  * @rules, @network: of the profile
  * @choices: by operation, in place or not, and size class
+ * @trials: of MPI_Alltoall in a node, in place or not
  */
 struct coll_plan {
 	MPI_Comm comm, node;
@@ -107,6 +109,7 @@ struct coll_plan {
 	size_t packed_block;
 	int packed_calls;
 	struct coll_choice choices[COLL_OPS][2][COLL_CLASSES];
+	struct coll_trial trials[2][COLL_TRIAL_CLASSES];
 	struct coll_scratch scratch[COLL_SCRATCHES];
 	struct coll_rule *rules;
 	int nrules;

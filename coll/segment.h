@@ -15,6 +15,7 @@
 #ifndef SONDE_COLL_SEGMENT_H
 #define SONDE_COLL_SEGMENT_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <mpi.h>
@@ -29,6 +30,15 @@ struct coll_plan;
 struct coll_line {
 	_Alignas(COLL_LINE) _Atomic uint64_t step;
 	unsigned char payload[COLL_INLINE];
+};
+
+/*
+ * Of each rank. @is_asleep: waiting: what sleepers need. @cpu: where it last ran, as it
+ * said: a hint of what copies cost, no more.
+ */
+struct coll_bell {
+	_Alignas(COLL_LINE) _Atomic uint32_t is_asleep;
+	_Alignas(COLL_LINE) _Atomic int cpu;
 };
 
 /**
@@ -76,7 +86,7 @@ static inline char *coll_slice(const struct coll_segment *seg, int rank)
 static inline struct coll_line *coll_line(const struct coll_segment *seg, int from, int to,
 					  uint64_t step)
 {
-	return (struct coll_line *)(void *)(coll_slice(seg, to) + COLL_LINE) +
+	return (struct coll_line *)(void *)(coll_slice(seg, to) + sizeof(struct coll_bell)) +
 	       (step & 1) * (uint64_t)seg->n + from;
 }
 
@@ -119,11 +129,6 @@ static inline int coll_wait(struct coll_segment *seg, int from, uint64_t step)
 /* Posts to all; with nothing to say but that this rank came so far. */
 void coll_post_all(struct coll_segment *segment, uint64_t step);
 
-/* Waiting: what sleepers need of a segment. */
-struct coll_bell {
-	_Alignas(COLL_LINE) _Atomic uint32_t is_asleep;
-};
-
 struct coll_head {
 	uint64_t nonce[2];
 	/* A rank has said that another one ended. */
@@ -140,6 +145,22 @@ static inline struct coll_head *coll_head(const struct coll_segment *seg)
 static inline struct coll_bell *coll_bell(const struct coll_segment *seg, int rank)
 {
 	return (struct coll_bell *)(void *)coll_slice(seg, rank);
+}
+
+static inline void coll_tell_cpu(const struct coll_segment *seg)
+{
+	_Atomic int *cpu = &coll_bell(seg, seg->me)->cpu;
+	const int now = sched_getcpu();
+
+	/* The line stays in the caches of all as long as nothing changes. */
+	if (atomic_load_explicit(cpu, memory_order_relaxed) != now)
+		atomic_store_explicit(cpu, now, memory_order_relaxed);
+}
+
+static inline int coll_shares_cpu(const struct coll_segment *seg, int rank)
+{
+	return atomic_load_explicit(&coll_bell(seg, rank)->cpu, memory_order_relaxed) ==
+	       atomic_load_explicit(&coll_bell(seg, seg->me)->cpu, memory_order_relaxed);
 }
 
 #endif

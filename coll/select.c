@@ -3,8 +3,9 @@
  * select - a choice for each size class, made once for each plan
  *
  * In this order: what the communicator's info forces, what the environment
- * forces, the first rule of the profile that matches, the rules below. All that
- * is asked for here is the same on all ranks, so their answers are.
+ * forces, the first rule of the profile that matches, the rules below, beside which
+ * others may then be tried: trial.h. All that is asked for here is the same on all
+ * ranks, so their answers are.
  *
  * A size class is all sizes from above one power of two up to the next, which is
  * what rules are asked for.
@@ -60,6 +61,9 @@ static const struct usual usuals[] = {
 	  .why = "one node: large blocks are copied once" },
 	{ .nodes = { 1, 1 }, .bytes = { 0, 64 << 10 }, .name = "local/shm",
 	  .why = "one node, and no way to read another process's memory" },
+	{ .nodes = { 2, 0 }, .is_v = 1, .distribution = COLL_DISTRIBUTION_CHEAPER,
+	  .name = "rd/window/shm",
+	  .why = "several nodes, where handing out what came costs less than collecting" },
 	{ .nodes = { 2, 0 }, .is_v = 1, .name = "sa/window/shm",
 	  .why = "several nodes: small blocks in fewer messages, large ones as they are" },
 	{ .nodes = { 2, 0 }, .bytes = { 0, 4 << 10 }, .needs_crowd = 1,
@@ -128,6 +132,7 @@ static int try_usual(struct coll_plan *plan, enum coll_op op, size_t block, int 
 		    !coll_choice_fits(plan, &named, op, block, why, sizeof(why)))
 			continue;
 		*choice = named;
+		choice->is_usual = 1;
 		snprintf(choice->why, sizeof(choice->why), "usual rule %zu: %s", i + 1, u->why);
 		return 1;
 	}

@@ -20,6 +20,7 @@ static struct coll_settings settings = {
 	.area_most = 512 << 10,
 	.shm_most = 32 << 20,
 	.window = 32,
+	.is_tried = 1,
 };
 static int is_on = 1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -86,6 +87,7 @@ static void read_all(void)
 {
 	is_on = read_switch("SONDE_COLL", 1);
 	settings.is_explained = read_switch("SONDE_COLL_EXPLAIN", 0);
+	settings.is_tried = read_switch("SONDE_COLL_TRIAL", 1);
 	read_choice("SONDE_COLL_ALLTOALL", settings.forced[COLL_ALLTOALL]);
 	read_choice("SONDE_COLL_ALLTOALLV", settings.forced[COLL_ALLTOALLV]);
 	read_bytes("SONDE_COLL_EAGER", 64, (size_t)1 << 30, &settings.eager);

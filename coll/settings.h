@@ -20,13 +20,14 @@
  * @eager: bytes of the largest message that aggregated blocks are sent in
  * @area_least, @area_most: bytes of a rank's areas in a segment
  * @shm_most: bytes of a communicator's segment on a node
+ * @is_tried: ways in a node are tried beside the usual one
  * @window: sends and receives that are under way at a time
  */
 struct coll_settings {
 	char forced[COLL_OPS][COLL_NAME];
 	size_t eager, area_least, area_most, shm_most;
 	int window;
-	int is_explained;
+	int is_explained, is_tried;
 };
 
 /* The process's own; wrong values are told of in one line and left out. */

@@ -85,7 +85,7 @@ for wrong in 'ALLTOALL=nonsense:"nonsense" is no outer algorithm' \
 	'ALLTOALL=flat/brook:"brook" does not belong there' 'ALLTOALL=leader/9/shm:"9" is no' \
 	'ALLTOALL=flat/shm:does not belong there' 'ALLTOALLV=sa/window/foo:"foo" is no' \
 	'EAGER=12q:give bytes from' 'EAGER=-1:give bytes' 'SHM=1:give bytes' 'AREA=99999M:give bytes' \
-	'EXPLAIN=yes:give 0 or 1'; do
+	'EXPLAIN=yes:give 0 or 1' 'TRIAL=2:give 0 or 1'; do
 	check "SONDE_COLL_${wrong%%:*} is told of in one line, and left out" \
 		says "${wrong#*:}" with "SONDE_COLL_${wrong%%:*}"
 done
@@ -133,6 +133,19 @@ check "what cannot be forced says why" \
 	job 2 env SONDE_COLL_EXPLAIN=1 SONDE_COLL_ALLTOALL=sa "$mpich/comms"
 check "counters are told at the end" explained 'MPI_Alltoall: [0-9]+ calls, .*: local/shm' \
 	job 2 env SONDE_COLL_EXPLAIN=1 "$mpich/comms"
+for n in 2 3; do
+	check "what is said to have been done was done, $n ranks" job $n "$mpich/went"
+	check "ways in a node are tried, and one is taken, $n ranks" job $n "$mpich/went" --trial
+done
+[ ! -x "$openmpi/went" ] || check "so they are with Open MPI" ompi_job 2 "$openmpi/went" --trial
+check "a trial is explained" explained 'up to 4 KiB: local/[a-z]*: of [0-9]+ calls by turns .* us' \
+	job 2 env SONDE_COLL_EXPLAIN=1 "$mpich/went" --trial
+untried() {
+	job 2 env SONDE_COLL_TRIAL=0 SONDE_COLL_EXPLAIN=1 "$mpich/went" --trial >"$dir/out" 2>"$dir/err"
+	cat "$dir/err"
+	grep -q 'calls, .*: local/shm' "$dir/err" && ! grep -qE 'by turns|calls, .*: local/cma' "$dir/err"
+}
+check "SONDE_COLL_TRIAL=0 leaves it at the usual way" untried
 # On two processors, of which each rank is told that its node has two ranks.
 one_machine() {
 	cpus=
