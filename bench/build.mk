@@ -5,6 +5,9 @@ BENCH_MPI := bench/alltoall.c bench/messages.c bench/stencil.c
 BENCH_FFT := bench/fft.c
 BENCH_BIN := $(patsubst %.c,$(O)/%,$(filter-out $(BENCH_MPI) $(BENCH_FFT),$(sort $(wildcard bench/*.c))))
 
+# A loop that says that it may be vectors, to either compiler.
+$(O)/bench/tile.o: SONDE_CFLAGS += -fopenmp-simd
+
 $(BENCH_BIN): $(O)/%: $(O)/%.o $(O)/libsonde.a
 	$(say) LD $@
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(SONDE_LIBS)

@@ -157,13 +157,11 @@ static void fill_matrix(const json_t *bandwidth, const json_t *cpus, hwloc_uint6
 	}
 }
 
-static int commit_matrix(hwloc_topology_t hwloc, hwloc_obj_t *objs, hwloc_uint64_t *values,
-			 size_t n)
+static int commit_matrix(hwloc_topology_t hwloc, const char *name, unsigned long means,
+			 hwloc_obj_t *objs, hwloc_uint64_t *values, size_t n)
 {
 	hwloc_distances_add_handle_t handle =
-		hwloc_distances_add_create(hwloc, "SondeBandwidthInPairs",
-					   HWLOC_DISTANCES_KIND_FROM_USER |
-					   HWLOC_DISTANCES_KIND_MEANS_BANDWIDTH, 0);
+		hwloc_distances_add_create(hwloc, name, HWLOC_DISTANCES_KIND_FROM_USER | means, 0);
 
 	if (!handle || hwloc_distances_add_values(hwloc, handle, (unsigned int)n, objs, values, 0) ||
 	    hwloc_distances_add_commit(hwloc, handle, 0))
@@ -191,10 +189,91 @@ static int add_pairs(hwloc_topology_t hwloc, const json_t *root)
 				json_integer_value(json_array_get(cpus, i)));
 		for (size_t i = 0; i < n * n; i++)
 			is_whole = is_whole && values[i] && objs[i % n];
-		err = is_whole ? commit_matrix(hwloc, objs, values, n) : 0;
+		err = is_whole ? commit_matrix(hwloc, "SondeBandwidthInPairs",
+					       HWLOC_DISTANCES_KIND_MEANS_BANDWIDTH, objs, values,
+					       n) : 0;
 	}
 	free(values);
 	free(objs);
+	return err;
+}
+
+/* A line of cache handed over: by itself, else with its flag. */
+static const json_t *find_lines(const json_t *section)
+{
+	static const char *const names[] = { "line", "flag" };
+	const json_t *method;
+	size_t i;
+
+	for (size_t name = 0; name < 2; name++)
+		json_array_foreach(get(section, "methods"), i, method) {
+			const char *word = json_string_value(get(method, "method"));
+
+			if (word && !strcmp(word, names[name]))
+				return method;
+		}
+	return NULL;
+}
+
+/* CPUs of the first place's node to @objs, the places to @place. Return: how many. */
+static size_t find_cpus(hwloc_topology_t hwloc, const json_t *places, hwloc_obj_t *objs,
+			size_t *place)
+{
+	const json_t *node = get(json_array_get(places, 0), "node"), *item;
+	size_t n = 0, i;
+
+	json_array_foreach(places, i, item) {
+		const json_t *cpu = get(item, "cpu");
+
+		objs[n] = json_is_integer(cpu) && json_equal(get(item, "node"), node) ?
+			  hwloc_get_pu_obj_by_os_index(hwloc, (unsigned int)json_integer_value(cpu)) :
+			  NULL;
+		if (objs[n])
+			place[n++] = i;
+	}
+	return n;
+}
+
+/* Whether nanoseconds of all pairs are known. */
+static int fill_latencies(const json_t *matrix, const size_t *place, size_t n,
+			  hwloc_uint64_t *values)
+{
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = 0; b < n; b++) {
+			const json_t *row = get(json_array_get(matrix, place[a]), "latency_ns");
+			double ns = json_number_value(json_array_get(row, place[b]));
+
+			values[a * n + b] = a == b ? 0 : (hwloc_uint64_t)(ns + 0.5);
+			if (a != b && !values[a * n + b])
+				return 0;
+		}
+	return n > 1;
+}
+
+static int add_latencies(hwloc_topology_t hwloc, const json_t *root)
+{
+	const json_t *section = get(root, "communication"), *places = get(section, "places");
+	const json_t *lines = find_lines(section);
+	const size_t room = json_array_size(places);
+	hwloc_uint64_t *values;
+	hwloc_obj_t *objs;
+	size_t *place, n;
+	int err = -ENOMEM;
+
+	if (!lines || room < 2)
+		return 0;
+	values = calloc(room * room, sizeof(*values));
+	objs = calloc(room, sizeof(*objs));
+	place = calloc(room, sizeof(*place));
+	if (values && objs && place) {
+		n = find_cpus(hwloc, places, objs, place);
+		err = fill_latencies(get(lines, "matrix"), place, n, values) ?
+		      commit_matrix(hwloc, "SondeLatencyOfLines",
+				    HWLOC_DISTANCES_KIND_MEANS_LATENCY, objs, values, n) : 0;
+	}
+	free(values);
+	free(objs);
+	free(place);
 	return err;
 }
 
@@ -246,6 +325,8 @@ int sonde_profile_hwloc(const struct sonde_profile *profile, FILE *to)
 	}
 	if (!err)
 		err = add_pairs(hwloc, profile->root);
+	if (!err)
+		err = add_latencies(hwloc, profile->root);
 	if (!err)
 		err = print(hwloc, to);
 	hwloc_topology_destroy(hwloc);

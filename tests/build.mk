@@ -17,7 +17,8 @@ $(UNIT_BIN): $(O)/%: $(O)/%.o $(O)/tests/libsim.a $(A2A_LIB) $(O)/libsonde.a
 	$(say) LD $@
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(SONDE_LIBS)
 
-$(O)/tests/unit/map: $(patsubst %,$(O)/tools/map-%.o,matrix machine hosts layers place scotch)
+$(O)/tests/unit/map: $(patsubst %,$(O)/tools/map-%.o,matrix machine hosts layers measured place scotch)
+$(O)/tests/unit/page_communication: $(patsubst %,$(O)/tools/%.o,page-communication html text)
 $(O)/tests/unit/map: SONDE_LIBS += $(SCOTCH_LIBS)
 
 $(O)/tests/unit/alltoall_tune: $(O)/coll/tune/decide.o $(O)/coll/network.o

@@ -53,7 +53,7 @@ static void write_script(FILE *out, const struct bench_result *result)
 	size_t n[BENCH_METHODS];
 
 	fprintf(out,
-		"set terminal svg size 1000,560 dynamic noenhanced font 'sans-serif,14'\n"
+		"set terminal svg size 800,520 dynamic noenhanced font 'sans-serif,14'\n"
 		"set encoding utf8\n"
 		"set border 3 lc rgb '" PLOT_FAINT "'\n"
 		"set logscale xy\n"
@@ -64,7 +64,8 @@ static void write_script(FILE *out, const struct bench_result *result)
 		"'100 us' 1e5, '1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9) nomirror\n"
 		"set xtics ('1 B' 1, '16 B' 16, '256 B' 256, '4 KiB' 4096, '64 KiB' 65536, "
 		"'1 MiB' 1048576, '16 MiB' 16777216, '256 MiB' 268435456) nomirror\n"
-		"set key bmargin center horizontal maxrows 1 samplen 2.5\n", most * 1.3);
+		"set bmargin 6\n"
+		"set key bmargin center horizontal maxrows 2 samplen 2\n", most * 1.3);
 	for (int m = 0; m < BENCH_METHODS; m++)
 		n[m] = write_data(out, result, (enum bench_method)m);
 	for (int m = 0; m < BENCH_METHODS; m++) {

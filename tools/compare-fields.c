@@ -7,6 +7,7 @@
  * NAME_low and NAME_high, or NAME_ci.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static int is_left_out(const char *name)
 		"schema", "created", "elapsed_s", "samples", "windows", "discarded", "confidence",
 		"sweeps", "capacity_curve", "claims", "claim_sources", "claimed", "claimed_only",
 		"notes", "pairs", "ratio", "why", "agrees", "cpuset", "collectives", "softness",
-		"pooled", "overhead_ticks", "step_ticks",
+		"pooled", "overhead_ticks", "step_ticks", "matrix", "representative",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -107,8 +108,7 @@ static int get_interval(const json_t *object, const char *name, double *low, dou
 	return 1;
 }
 
-/* 5 and 5.0 are the same number. */
-static int is_equal(const json_t *a, const json_t *b)
+int is_equal_value(const json_t *a, const json_t *b)
 {
 	if (json_is_number(a) && json_is_number(b))
 		return !(json_number_value(a) < json_number_value(b)) &&
@@ -116,17 +116,33 @@ static int is_equal(const json_t *a, const json_t *b)
 	return json_equal(a, b);
 }
 
+/* Sections that say what there is, but for numbers that were measured for it. */
+static int is_of_facts(const char *section)
+{
+	static const char *const sections[] = { "machine", "clock", "backends", "module", "cpu",
+						"sonde_version" };
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+		if (!strcmp(section, sections[i]))
+			return 1;
+	return 0;
+}
+
+/* Of one run a side. Intervals hold what happened within a run: that two of them are
+ * apart does not say that another run would not bring as much. */
 static enum field_verdict judge(const struct field *f, int has_intervals)
 {
 	if (!f->value[0] || !f->value[1])
 		return FIELD_ONE;
-	if (is_equal(f->value[0], f->value[1]))
+	if (is_equal_value(f->value[0], f->value[1]))
 		return FIELD_SAME;
+	if (f->is_fact)
+		return FIELD_DIFFERS;
 	if (has_intervals)
 		return f->low[0] <= f->high[1] && f->low[1] <= f->high[0] ? FIELD_WITHIN
-									  : FIELD_DIFFERS;
+									  : FIELD_APART;
 	return json_is_real(f->value[0]) || json_is_real(f->value[1]) || is_estimate(f->name)
-	       ? FIELD_UNSURE : FIELD_DIFFERS;
+	       ? FIELD_UNSURE : FIELD_APART;
 }
 
 static const json_t *get_known(const json_t *object, const char *name)
@@ -162,8 +178,11 @@ static void add_field(struct walk *w, const char *where, const char *name, const
 
 	if (!f.value[0] && !f.value[1])
 		return;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		has_intervals &= get_interval(objects[i], name, &f.low[i], &f.high[i]);
+		f.middle[i] = json_is_number(f.value[i]) ? json_number_value(f.value[i]) : NAN;
+	}
+	f.is_fact = !has_intervals && is_of_facts(w->section) && !is_estimate(name);
 	snprintf(f.section, sizeof(f.section), "%s", w->section);
 	snprintf(f.what, sizeof(f.what), "%s%s%s", where, *where ? " " : "", name);
 	f.verdict = judge(&f, has_intervals);
@@ -173,7 +192,7 @@ static void add_field(struct walk *w, const char *where, const char *name, const
 /* An element that the other list does not have. */
 static void add_element(struct walk *w, const char *where, const json_t *element, int side)
 {
-	struct field f = { .name = "", .verdict = FIELD_ONE };
+	struct field f = { .name = "", .verdict = FIELD_ONE, .middle = { NAN, NAN } };
 
 	f.value[side] = element;
 	snprintf(f.section, sizeof(f.section), "%s", w->section);

@@ -7,46 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sonde/profile.h>
 #include "cli.h"
 #include "compare.h"
-#include "compare-fields.h"
-#include "profile.h"
+#include "compare-runs.h"
 #include "text.h"
 
 static const char *const verdicts[] = {
-	[FIELD_SAME] = "same", [FIELD_WITHIN] = "within the intervals", [FIELD_DIFFERS] = "differs",
+	[FIELD_SAME] = "same", [FIELD_WITHIN] = "within the intervals",
+	[FIELD_APART] = "intervals apart", [FIELD_DIFFERS] = "differs",
 	[FIELD_UNSURE] = "no interval", [FIELD_ONE] = "known once",
 };
-
-/* The library has checked what it holds; NULL after it was said what is wrong. */
-static json_t *load(const char *path)
-{
-	struct sonde_profile *profile = profile_open(path);
-	json_t *root = NULL;
-	char *text = NULL;
-	size_t len = 0;
-	FILE *memory;
-
-	if (!profile)
-		return NULL;
-	memory = open_memstream(&text, &len);
-	if (memory) {
-		sonde_profile_dump(profile, memory);
-		if (!fclose(memory))
-			root = json_loadb(text, len, 0, NULL);
-	}
-	if (!root)
-		cli_error("not enough memory to compare");
-	free(text);
-	sonde_profile_free(profile);
-	return root;
-}
 
 static void describe(const struct field *f, int side, char text[TEXT_LEN])
 {
 	const json_t *value = f->value[side];
-	double x = json_number_value(value);
+	double x = f->middle[side];
 
 	if (!value)
 		snprintf(text, TEXT_LEN, "-");
@@ -72,9 +47,7 @@ static void describe(const struct field *f, int side, char text[TEXT_LEN])
 
 static double get_ratio(const struct field *f)
 {
-	double a = json_number_value(f->value[0]), b = json_number_value(f->value[1]);
-
-	return json_is_number(f->value[0]) && json_is_number(f->value[1]) && a > 0 ? b / a : NAN;
+	return f->value[0] && f->value[1] && f->middle[0] > 0 ? f->middle[1] / f->middle[0] : NAN;
 }
 
 static void describe_change(const struct field *f, char text[TEXT_LEN])
@@ -135,7 +108,7 @@ static void print_curve(const struct fields *fields)
 		    f->verdict == FIELD_ONE)
 			continue;
 		points++;
-		if (f->verdict != FIELD_DIFFERS)
+		if (f->verdict != FIELD_DIFFERS && f->verdict != FIELD_APART)
 			continue;
 		differ++;
 		if (!most || fabs(log(get_ratio(f))) > fabs(log(get_ratio(most))))
@@ -143,7 +116,7 @@ static void print_curve(const struct fields *fields)
 	}
 	if (!points)
 		return;
-	printf("\nLatency curve: %zu of %zu working sets differ", differ, points);
+	printf("\nLatency curve: %zu of %zu working sets differ or are apart", differ, points);
 	if (most) {
 		describe_name(most, name);
 		printf(", most:\n");
@@ -153,14 +126,42 @@ static void print_curve(const struct fields *fields)
 	}
 }
 
-static void print_text(const struct fields *fields, const char *const paths[2])
+static void print_side(char letter, const char *path, const struct runs *runs)
 {
-	size_t counts[FIELD_ONE + 1] = { 0 };
+	printf("%c: %s", letter, path);
+	if (runs->n > 1)
+		printf(" (%zu runs, medians)", runs->n);
+	putchar('\n');
+}
 
-	printf("A: %s\nB: %s\n\n%-34s  %20s  %20s  %9s\n", paths[0], paths[1], "", "A", "B", "change");
+/* What it takes to tell a change from what another run brings. */
+static void print_chance(const struct runs sides[2], size_t tested, size_t differ, size_t apart)
+{
+	double chance = runs_chance(sides[0].n, sides[1].n);
+
+	if (chance <= RUNS_CHANCE)
+		printf("Of %zu values whose runs can differ, chance alone would tell up to %.1f apart; "
+		       "%zu are.\n", tested, chance * (double)tested, differ);
+	else if (apart)
+		printf("Whether what is apart differs cannot be told from %zu and %zu runs: another run "
+		       "may bring as much. Give folders of 5 runs each, taken in turn.\n",
+		       sides[0].n, sides[1].n);
+}
+
+static void print_text(const struct fields *fields, const char *const paths[2],
+		       const struct runs sides[2])
+{
+	size_t counts[FIELD_ONE + 1] = { 0 }, tested = 0, differ = 0;
+	const int is_pair = sides[0].n == 1 && sides[1].n == 1;
+
+	print_side('A', paths[0], &sides[0]);
+	print_side('B', paths[1], &sides[1]);
+	printf("\n%-34s  %20s  %20s  %9s\n", "", "A", "B", "change");
 	for (size_t i = 0; i < fields->n; i++) {
 		const struct field *f = &fields->v[i];
 
+		tested += !f->is_fact && f->verdict != FIELD_ONE && f->verdict != FIELD_SAME;
+		differ += !f->is_fact && f->verdict == FIELD_DIFFERS;
 		if (!strcmp(f->section, "curve"))
 			continue;
 		counts[f->verdict]++;
@@ -168,24 +169,36 @@ static void print_text(const struct fields *fields, const char *const paths[2])
 			print_field(f);
 	}
 	print_curve(fields);
-	printf("\n%zu values differ, %zu are the same, %zu differ less than their 95 %% intervals "
-	       "allow to tell", counts[FIELD_DIFFERS], counts[FIELD_SAME], counts[FIELD_WITHIN]);
+	printf("\n%zu values differ, %zu are apart, %zu are the same, %zu differ less than %s allow to "
+	       "tell", counts[FIELD_DIFFERS], counts[FIELD_APART], counts[FIELD_SAME],
+	       counts[FIELD_WITHIN], is_pair ? "their 95 % intervals" : "their runs");
 	if (counts[FIELD_UNSURE])
 		printf(", %zu have no interval", counts[FIELD_UNSURE]);
 	if (counts[FIELD_ONE])
 		printf(", %zu are known of one only", counts[FIELD_ONE]);
 	printf(".\n");
+	print_chance(sides, tested, differ, counts[FIELD_APART]);
 }
 
 static json_t *get_value(const struct field *f, int side)
 {
-	return f->value[side] ? json_incref((json_t *)(uintptr_t)f->value[side]) : json_null();
+	const double number = json_number_value(f->value[side]);
+
+	if (!f->value[side])
+		return json_null();
+	/* A median that is no run's own. */
+	if (!isnan(f->middle[side]) && (f->middle[side] < number || f->middle[side] > number))
+		return json_real(f->middle[side]);
+	return json_incref((json_t *)(uintptr_t)f->value[side]);
 }
 
-static int print_json(const struct fields *fields, const char *const paths[2])
+static int print_json(const struct fields *fields, const char *const paths[2],
+		      const struct runs sides[2])
 {
 	json_t *list = json_array();
-	json_t *root = json_pack("{s:s, s:s, s:o}", "a", paths[0], "b", paths[1], "fields", list);
+	json_t *root = json_pack("{s:s, s:s, s:{s:I, s:I}, s:f, s:o}", "a", paths[0], "b", paths[1],
+				 "runs", "a", (json_int_t)sides[0].n, "b", (json_int_t)sides[1].n,
+				 "chance", runs_chance(sides[0].n, sides[1].n), "fields", list);
 	int err = root ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < fields->n && !err; i++) {
@@ -206,25 +219,33 @@ static int print_json(const struct fields *fields, const char *const paths[2])
 	return err;
 }
 
-int compare_profiles(const char *const paths[2], int json)
+static int compare(const char *const paths[2], const struct runs sides[2], int json)
 {
-	json_t *a = load(paths[0]), *b = a ? load(paths[1]) : NULL;
 	struct fields fields = { .v = NULL };
-	int err;
+	int err = fields_collect(&fields, sides[0].root[0], sides[1].root[0]);
 
-	if (!b) {
-		json_decref(a);
-		return CLI_FAILED;
-	}
-	err = fields_collect(&fields, a, b);
+	if (!err && (sides[0].n > 1 || sides[1].n > 1))
+		err = runs_judge(&fields, sides);
 	if (!err && json)
-		err = print_json(&fields, paths);
+		err = print_json(&fields, paths, sides);
 	else if (!err)
-		print_text(&fields, paths);
+		print_text(&fields, paths, sides);
 	free(fields.v);
-	json_decref(a);
-	json_decref(b);
 	if (err)
 		cli_error("not enough memory to compare");
 	return err ? CLI_FAILED : CLI_DONE;
+}
+
+int compare_profiles(const char *const paths[2], int json)
+{
+	struct runs sides[2] = { { NULL, 0 }, { NULL, 0 } };
+	int status = runs_open(&sides[0], paths[0]);
+
+	if (status == CLI_DONE)
+		status = runs_open(&sides[1], paths[1]);
+	if (status == CLI_DONE)
+		status = compare(paths, sides, json);
+	runs_close(&sides[0]);
+	runs_close(&sides[1]);
+	return status;
 }

@@ -5,7 +5,7 @@
 
 /**
  * compare_profiles() - say what differs, on standard output
- * @paths: of the two
+ * @paths: of the two, or of folders with several runs of each
  * @json: as JSON, every field
  *
  * Return: CLI_DONE, or CLI_FAILED after saying why.

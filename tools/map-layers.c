@@ -7,11 +7,13 @@
  * about what the nearest shared level does on today's servers; beyond that a copy
  * at the speed of that level. The network is one of 10 Gbit/s over TCP.
  *
- * A profile has the cost of copies between processes of its machine (transfers),
- * not yet between which CPUs: it sets the scale of a byte for the distances within a
- * node. What a copy costs to begin with is no message, which is waited for.
+ * A profile without communication (map-measured) may still have the cost of copies
+ * between processes of its machine (transfers), not between which CPUs: it sets the
+ * scale of a byte for the distances within a node. What a copy costs to begin with is no
+ * message, which is waited for.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "map.h"
 
@@ -31,6 +33,14 @@ static const struct {
 const char *map_distance_name(enum map_distance distance)
 {
 	return usual[distance].name;
+}
+
+void map_layer_name(size_t layer, char name[32])
+{
+	if (layer < MAP_DISTANCES)
+		snprintf(name, 32, "%s", usual[layer].name);
+	else
+		snprintf(name, 32, "layer %zu", layer - MAP_DISTANCES);
 }
 
 /* The least of what was measured of @bytes, by any way that ends in the other's own
@@ -78,12 +88,13 @@ void map_layers_fill(struct map_layer layers[MAP_DISTANCES], const json_t *profi
 	double byte_ns = profile ? fit_transfers(profile) : 0;
 
 	for (int d = 0; d < MAP_DISTANCES; d++)
-		layers[d] = (struct map_layer){ usual[d].message_ns, usual[d].byte_ns, "usual" };
+		layers[d] = (struct map_layer){ .message_ns = usual[d].message_ns,
+						.byte_ns = usual[d].byte_ns, .source = "usual" };
 	if (byte_ns <= 0)
 		return;
 	for (int d = 0; d < MAP_NETWORK; d++) {
 		layers[d].byte_ns = byte_ns * usual[d].byte_ns / usual[MAP_L3].byte_ns;
-		layers[d].source = d == MAP_L3 ? "usual; byte: profile" :
-						 "usual; byte: profile, scaled";
+		snprintf(layers[d].source, sizeof(layers[d].source), "usual; byte: profile%s",
+			 d == MAP_L3 ? "" : ", scaled");
 	}
 }

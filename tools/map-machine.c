@@ -177,13 +177,11 @@ static int set_slots(struct map_machine *m, hwloc_topology_t topology, const jso
 	m->core = calloc(m->most, sizeof(*m->core));
 	m->pu = calloc(m->most, sizeof(*m->pu));
 	m->distance = malloc(m->most * m->most);
-	if (!m->cpu || !m->core || !m->pu || !m->distance)
+	m->cost = malloc(m->most * m->most);
+	if (!m->cpu || !m->core || !m->pu || !m->distance || !m->cost)
 		return -ENOMEM;
-	if (!m->is_bound) {
-		memset(m->distance, MAP_NUMA, m->most * m->most);
-		return 0;
-	}
-	for (size_t a = 0; a < m->most; a++) {
+	memset(m->distance, MAP_NUMA, m->most * m->most);
+	for (size_t a = 0; m->is_bound && a < m->most; a++) {
 		hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, pus[a]);
 
 		m->cpu[a] = pus[a]->os_index;
@@ -194,7 +192,8 @@ static int set_slots(struct map_machine *m, hwloc_topology_t topology, const jso
 				correct(get_distance(topology, pus[a], pus[b]), profile, pus[a],
 					pus[b]);
 	}
-	return 0;
+	memcpy(m->cost, m->distance, m->most * m->most);
+	return map_measured_fill(m, profile);
 }
 
 static int set_places(struct map_machine *m)
@@ -276,4 +275,5 @@ void map_machine_close(struct map_machine *m)
 	free(m->core);
 	free(m->pu);
 	free(m->distance);
+	free(m->cost);
 }

@@ -24,28 +24,30 @@ static void print_price(const char *name, const struct map_price *price, FILE *t
 		text_size(network, (uint64_t)price->network_bytes));
 }
 
-/* Which distances there are between places, and whether one is free. */
-static void list_distances(const struct map_machine *m, int is_there[MAP_DISTANCES])
+/* Which layers there are between places. */
+static void list_layers(const struct map_machine *m, int is_there[MAP_LAYERS])
 {
-	for (int d = 0; d < MAP_DISTANCES; d++)
-		is_there[d] = d == MAP_NETWORK && m->nnodes > 1;
+	for (int l = 0; l < MAP_LAYERS; l++)
+		is_there[l] = l == MAP_NETWORK && m->nnodes > 1;
 	for (size_t a = 0; a < m->most; a++)
 		for (size_t b = 0; b < a; b++)
-			is_there[m->distance[a * m->most + b]] = 1;
+			is_there[m->cost[a * m->most + b]] = 1;
 }
 
 static void print_layers(const struct map_machine *m, FILE *to)
 {
-	int is_there[MAP_DISTANCES];
-	char ns[TEXT_LEN], byte[TEXT_LEN];
+	int is_there[MAP_LAYERS];
+	char ns[TEXT_LEN], byte[TEXT_LEN], name[32];
 
-	list_distances(m, is_there);
+	list_layers(m, is_there);
 	fprintf(to, "\n%-12s %12s %12s  %s\n", "through", "a message", "a KiB", "source");
-	for (int d = 0; d < MAP_DISTANCES; d++)
-		if (is_there[d])
-			fprintf(to, "%-12s %12s %12s  %s\n", map_distance_name((enum map_distance)d),
-				text_ns(ns, m->layer[d].message_ns),
-				text_ns(byte, 1024 * m->layer[d].byte_ns), m->layer[d].source);
+	for (size_t l = 0; l < MAP_LAYERS; l++) {
+		if (!is_there[l])
+			continue;
+		map_layer_name(l, name);
+		fprintf(to, "%-12s %12s %12s  %s\n", name, text_ns(ns, m->layer[l].message_ns),
+			text_ns(byte, 1024 * m->layer[l].byte_ns), m->layer[l].source);
+	}
 }
 
 static void print_node(const struct map_result *result, unsigned int node, FILE *to)
@@ -109,16 +111,19 @@ static json_t *new_price(const struct map_price *price)
 
 static json_t *new_layers(const struct map_machine *m)
 {
-	int is_there[MAP_DISTANCES];
+	int is_there[MAP_LAYERS];
 	json_t *list = json_array();
+	char name[32];
 
-	list_distances(m, is_there);
-	for (int d = 0; d < MAP_DISTANCES; d++)
-		if (is_there[d])
-			json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:s}", "through",
-				map_distance_name((enum map_distance)d), "message_ns",
-				m->layer[d].message_ns, "byte_ns", m->layer[d].byte_ns, "source",
-				m->layer[d].source));
+	list_layers(m, is_there);
+	for (size_t l = 0; l < MAP_LAYERS; l++) {
+		if (!is_there[l])
+			continue;
+		map_layer_name(l, name);
+		json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:s}", "through", name,
+			"message_ns", m->layer[l].message_ns, "byte_ns", m->layer[l].byte_ns,
+			"source", m->layer[l].source));
+	}
 	return list;
 }
 

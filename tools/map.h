@@ -72,19 +72,31 @@ enum map_distance {
 	MAP_DISTANCES,
 };
 
+#define MAP_POINTS	64	/* sizes that a layer was measured at */
+#define MAP_MEASURED	16	/* layers of a profile; it has no more */
+#define MAP_LAYERS	(MAP_DISTANCES + MAP_MEASURED)
+
 /**
  * struct map_layer - what it costs to talk over a distance
  * @message_ns: each message
  * @byte_ns: each byte
  * @source: where that is known from
+ * @npoints: if it was measured by size: a message of @size[i] bytes takes @ns[i], sizes
+ *	ascending; @message_ns and @byte_ns are then of the smallest, and of what lies
+ *	between that and the largest
  */
 struct map_layer {
 	double message_ns;
 	double byte_ns;
-	const char *source;
+	char source[48];
+	size_t npoints;
+	double size[MAP_POINTS], ns[MAP_POINTS];
 };
 
 const char *map_distance_name(enum map_distance distance);
+
+/* Of a layer, by its number in struct map_machine. */
+void map_layer_name(size_t layer, char name[32]);
 
 /*
  * The costs of every distance: usual ones, and what @profile (NULL: none) has
@@ -125,7 +137,9 @@ struct map_node {
  * @is_threads: some core has more than one slot
  * @is_bound: slots have CPUs; else all are anywhere on their node
  * @distance: between two slots of a node, @most x @most
- * @layer: what talking costs
+ * @cost: likewise, the number of the layer that they talk over
+ * @layer: what talking costs: usual for each enum map_distance, or as measured; then
+ *	the layers that the profile found
  */
 struct map_machine {
 	size_t nnodes, n, most;
@@ -134,8 +148,8 @@ struct map_machine {
 	unsigned int *cpu, *core, *pu;
 	size_t ncores;
 	int is_threads, is_bound;
-	unsigned char *distance;
-	struct map_layer layer[MAP_DISTANCES];
+	unsigned char *distance, *cost;
+	struct map_layer layer[MAP_LAYERS];
 };
 
 /**
@@ -157,6 +171,10 @@ struct map_wish {
 int map_machine_open(struct map_machine *machine, const struct map_wish *wish, char *why);
 void map_machine_close(struct map_machine *machine);
 
+/* map-measured.c: the layers of the profile's communication in place of usual costs,
+ * wherever it has them. 0, -ENOMEM. */
+int map_measured_fill(struct map_machine *machine, const json_t *profile);
+
 /* map-hosts.c: nodes from a file of hydra's or Open MPI's kind, or by number. */
 int map_hosts_read(struct map_machine *machine, const char *path, size_t slots, char *why);
 int map_hosts_make(struct map_machine *machine, size_t nodes, size_t slots);
@@ -169,16 +187,42 @@ static inline enum map_distance map_distance(const struct map_machine *m, size_t
 	       (enum map_distance)m->distance[p->slot * m->most + q->slot];
 }
 
+static inline size_t map_layer_of(const struct map_machine *m, size_t a, size_t b)
+{
+	const struct map_place *p = &m->place[a], *q = &m->place[b];
+
+	return p->node != q->node ? MAP_NETWORK : m->cost[p->slot * m->most + q->slot];
+}
+
+/* A message of @bytes between two sizes that were measured; beyond the largest each byte
+ * costs what it does between the last two. */
+static inline double map_message_ns(const struct map_layer *layer, double bytes)
+{
+	const double *x = layer->size, *y = layer->ns;
+	size_t i = 1;
+
+	if (bytes <= x[0])
+		return y[0];
+	while (i + 1 < layer->npoints && x[i] < bytes)
+		i++;
+	return y[i - 1] + (y[i] - y[i - 1]) * (bytes - x[i - 1]) / (x[i] - x[i - 1]);
+}
+
 /**
  * map_cost() - the one place that knows what talking costs between two places
+ *
+ * Where the layer was measured by size, messages of a pair count as all of one size, the
+ * mean.
  *
  * Return: nanoseconds for so many messages with so many bytes in all.
  */
 static inline double map_cost(const struct map_machine *m, size_t a, size_t b, double messages,
 			      double bytes)
 {
-	const struct map_layer *layer = &m->layer[map_distance(m, a, b)];
+	const struct map_layer *layer = &m->layer[map_layer_of(m, a, b)];
 
+	if (layer->npoints > 1 && messages > 0)
+		return messages * map_message_ns(layer, bytes / messages);
 	return messages * layer->message_ns + bytes * layer->byte_ns;
 }
 

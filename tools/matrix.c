@@ -61,7 +61,7 @@ static void write_cell(FILE *out, const struct sonde_share_report *r, size_t a, 
 	if (a == b || side < SQUARE_WORDS)
 		return;
 	name_level(name, level);
-	fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\" font-size=\"12\" "
+	fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\" font-size=\"14\" "
 		"fill=\"%s\">%s</text>\n", x + side / 2, y + side / 2 + 4,
 		level == 1 || level == 2 ? "#ffffff" : "#1c2128", name);
 }
@@ -75,9 +75,9 @@ static void write_names(FILE *out, const struct sonde_share_report *r, double si
 	for (size_t i = 0; i < r->ncpus; i += step) {
 		double at = MARGIN + ((double)i + 0.5) * side;
 
-		fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\" font-size=\"12\" "
+		fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\" font-size=\"14\" "
 			"fill=\"black\">%u</text>\n", MARGIN - 6, at + 4, r->cpus[i]);
-		fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\" font-size=\"12\" "
+		fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\" font-size=\"14\" "
 			"fill=\"black\">%u</text>\n", at, MARGIN - 6, r->cpus[i]);
 	}
 }
@@ -90,7 +90,7 @@ static void write_legend(FILE *out, const struct sonde_share_report *r, double x
 	for (int level = -1; level <= (int)r->nlevels; level++) {
 		name_level(name, level);
 		write_square(out, x, y, 16, pick_shade(level));
-		fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"12\" fill=\"black\">%s"
+		fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"14\" fill=\"black\">%s"
 			"</text>\n", x + 24, y + 13, level < 0 ? "cannot be told" : name);
 		y += 24;
 	}

@@ -13,6 +13,7 @@
 #include "claims.h"
 #include "text.h"
 #include "describe.h"
+#include "html.h"
 #include "memory.h"
 #include "page.h"
 #include "sharing.h"
@@ -27,29 +28,26 @@ static const char style[] =
 	"color:var(--ink);font:16px/1.5 system-ui,sans-serif}\n"
 	"h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}\n"
 	"h2{font-size:1.15rem;margin:2.4rem 0 .6rem}\n"
+	"h3{font-size:1rem;margin:1.4rem 0 .4rem}\n"
 	"p{margin:.4rem 0}.soft,figcaption{color:var(--soft)}figcaption{font-size:.9rem}\n"
 	"table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\n"
 	"th,td{text-align:left;padding:.4rem .9rem .4rem 0;border-bottom:1px solid var(--rule);"
 	"vertical-align:top}\n"
 	"th{font-weight:600;color:var(--soft);font-size:.9rem}\n"
 	"tbody th{color:var(--ink);font-size:1rem;white-space:nowrap}\n"
-	"td.number,th.number{text-align:right;white-space:nowrap}\n"
-	".wide,.curve{overflow-x:auto}.wide table,.curve div{min-width:42rem}\n"
+	"sub{font-size:.9em;line-height:0}td.number,th.number{text-align:right;white-space:nowrap}\n"
+	".wide,figure div{overflow-x:auto}.wide table{min-width:42rem}#caches table{min-width:58rem}.wide+.wide{margin-top:1rem}\n"
 	".agrees{color:var(--good)}.disagrees{color:var(--bad);font-weight:600}"
 	".open{color:var(--open)}\n"
 	".headline{border-left:4px solid var(--bad);background:var(--card);padding:.6rem 1rem;"
 	"margin:.6rem 0}\n"
 	".note{border-left:4px solid var(--open);background:var(--card);padding:.5rem 1rem;"
 	"margin:.5rem 0}\n"
-	"figure{margin:0}svg{display:block;width:100%;height:auto}\n"
-	/* What the pictures draw black is ink. */
-	".sweeps [fill='black'],.capacity [fill='black'],.classes [fill='black']"
-	"{fill:var(--ink)}.sweeps [stroke='black'],.capacity [stroke='black']"
-	"{stroke:var(--ink)}.sweeps,.capacity,.classes{margin-bottom:1.6rem}"
-	".sweeps,.capacity{overflow-x:auto}.capacity div{min-width:42rem}\n"
-	".sharing [fill='black'],.transfers [fill='black'],.memory [fill='black']{fill:var(--ink)}"
-	".transfers [stroke='black'],.memory [stroke='black']{stroke:var(--ink)}.sharing{margin-top:1rem}\n"
-	".curve [fill='black']{fill:var(--ink)}.curve [stroke='black']{stroke:var(--ink)}\n"
+	"figure{margin:1rem 0 1.6rem}svg{display:block;width:100%;height:auto}\n"
+	"figure svg{min-width:var(--width)}\n"
+	/* What the pictures draw black is ink; lstopo brings a ground of its own. */
+	"figure:not(.topology) [fill='black']{fill:var(--ink)}"
+	"figure:not(.topology) [stroke='black']{stroke:var(--ink)}\n"
 	".topology svg{background:#fff;border:1px solid var(--rule);padding:.5rem}\n"
 	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.2rem;margin:0}\n"
 	"dt{color:var(--soft)}dd{margin:0}\n"
@@ -57,43 +55,10 @@ static const char style[] =
 	"footer{margin-top:3rem;color:var(--soft);font-size:.9rem}\n"
 	"@media print{:root{--ink:#000;--soft:#444;--back:#fff;--card:#f4f4f4;--rule:#bbb;"
 	"--good:#1a7f56;--bad:#b3261e;--open:#8a6100}body{max-width:none;padding:0;font-size:11pt}"
-	".wide table,.curve div{min-width:0}h2{break-after:avoid}"
-	"figure,tr,.headline,.note{break-inside:avoid}details:not([open]){display:none}}\n";
-
-static void write_text(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		switch (c) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\'':
-			fputs("&#39;", out);
-			break;
-		default:
-			fputc(c < ' ' && c != '\n' && c != '\t' ? '?' : c, out);
-		}
-	}
-}
-
-/* <@tag>@text</name of the tag> */
-static void write_element(FILE *out, const char *tag, const char *text)
-{
-	fprintf(out, "<%s>", tag);
-	write_text(out, text);
-	fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
-}
+	".wide,figure div{overflow:visible}#caches table,.wide table,figure svg{min-width:0}"
+	"tbody th{white-space:normal}h1,h2,h3{break-after:avoid}"
+	"figure,svg,tr,.headline,.note{break-inside:avoid}svg{max-height:22cm}"
+	"details:not([open]){display:none}}\n";
 
 static void write_head(FILE *out, const struct page *page)
 {
@@ -108,17 +73,19 @@ static void write_head(FILE *out, const struct page *page)
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M %Z", &tm);
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'unsafe-inline'\"/>\n"
 	      "<meta name=\"generator\" content=\"sonde " SONDE_VERSION "\"/>\n<title>", out);
-	write_text(out, sonde_topology_cpu_model(m->topo));
+	html_text(out, sonde_topology_cpu_model(m->topo));
 	fputs(": measured by sonde</title>\n<style>\n", out);
 	fputs(style, out);
 	fputs("</style>\n</head>\n<body>\n<header>\n", out);
-	write_element(out, "h1", facts[0].value);
+	html_element(out, "h1", facts[0].value);
 	fputs("\n<p class=\"soft\">", out);
 	for (size_t i = 1; i < n; i++) {
-		write_text(out, facts[i].name);
+		html_text(out, facts[i].name);
 		fputc(' ', out);
-		write_text(out, facts[i].value);
+		html_text(out, facts[i].value);
 		fputs(i + 1 < n ? " · " : "", out);
 	}
 	fprintf(out, "</p>\n<p class=\"soft\">Measured on CPU %u in %.1f s, %s, by sonde "
@@ -135,18 +102,18 @@ static const char *class_verdict(enum verdict verdict)
 static void write_row(FILE *out, const struct cache_row *row)
 {
 	fputs("<tr>", out);
-	write_element(out, "th scope=\"row\"", row->level);
-	write_element(out, "td", row->measured);
-	write_element(out, "td class=\"number\"", row->ns);
-	write_element(out, "td class=\"number\"", row->cycles);
-	write_element(out, "td class=\"number\"", row->confidence);
+	html_element(out, "th scope=\"row\"", row->level);
+	html_element(out, "td", row->measured);
+	html_element(out, "td class=\"number\"", row->ns);
+	html_element(out, "td class=\"number\"", row->cycles);
+	html_element(out, "td class=\"number\"", row->confidence);
 	fputs("<td>", out);
-	write_text(out, row->claimed);
+	html_text(out, row->claimed);
 	fputs("</td>", out);
-	write_element(out, "td class=\"soft\"", row->by);
+	html_element(out, "td class=\"soft\"", row->by);
 	fputs("<td>", out);
 	if (*row->claim_verdict)
-		write_element(out, class_verdict(row->verdict), row->claim_verdict);
+		html_element(out, class_verdict(row->verdict), row->claim_verdict);
 	fputs("</td></tr>\n", out);
 }
 
@@ -156,7 +123,7 @@ static int write_headlines(FILE *out, const struct machine *m)
 	int n = find_headlines(m, &headlines);
 
 	for (int i = 0; i < n; i++) {
-		write_element(out, "p class=\"headline\"", headlines[i].text);
+		html_element(out, "p class=\"headline\"", headlines[i].text);
 		fputc('\n', out);
 	}
 	if (n >= 0)
@@ -171,11 +138,11 @@ static void write_translation(FILE *out, const struct machine *m)
 
 	for (size_t i = 0; i < caches->ntlb; i++) {
 		fputs("<p>Address translation: ", out);
-		write_text(out, describe_tlb_step(m, &caches->tlb[i], text, sizeof(text)));
+		html_text(out, describe_tlb_step(m, &caches->tlb[i], text, sizeof(text)));
 		fputs(".</p>\n", out);
 	}
 	for (size_t i = 0; i < caches->nnotes; i++) {
-		write_element(out, "p class=\"note\"", caches->notes[i]);
+		html_element(out, "p class=\"note\"", caches->notes[i]);
 		fputc('\n', out);
 	}
 }
@@ -210,18 +177,23 @@ static int write_caches(FILE *out, const struct page *page)
 	return 0;
 }
 
-/* Small drawings are not blown up beyond @enlarge times their size. */
+/*
+ * Small drawings are not blown up beyond @enlarge times their size, and none is made so
+ * small that its words are smaller than they were drawn: on a phone it scrolls in a box
+ * of its own.
+ */
 static void write_picture(FILE *out, const char *class, const struct picture *picture,
 			  double enlarge, const char *caption)
 {
 	fprintf(out, "<figure class=\"%s\">\n", class);
 	if (picture->svg) {
-		fprintf(out, "<div style=\"max-width:%.0fpx\">", picture->width * enlarge);
+		fprintf(out, "<div style=\"--width:%.0fpx;max-width:%.0fpx\">",
+			picture->width, picture->width * enlarge);
 		fputs(picture->svg, out);
 		fputs("</div>\n", out);
-		write_element(out, "figcaption", caption);
+		html_element(out, "figcaption", caption);
 	} else {
-		write_element(out, "figcaption class=\"note\"", picture->why);
+		html_element(out, "figcaption class=\"note\"", picture->why);
 	}
 	fputs("\n</figure>\n", out);
 }
@@ -249,16 +221,16 @@ static void write_geometry(FILE *out, const struct page *page)
 static void write_sharing_row(FILE *out, const struct sharing_row *row)
 {
 	fputs("<tr>", out);
-	write_element(out, "th scope=\"row\"", row->level);
-	write_element(out, "td", row->measured);
-	write_element(out, "td class=\"number\"", row->confidence);
-	write_element(out, "td class=\"number\"", row->samples);
-	write_element(out, "td class=\"number\"", row->discarded);
+	html_element(out, "th scope=\"row\"", row->level);
+	html_element(out, "td", row->measured);
+	html_element(out, "td class=\"number\"", row->confidence);
+	html_element(out, "td class=\"number\"", row->samples);
+	html_element(out, "td class=\"number\"", row->discarded);
 	fputs("<td>", out);
-	write_text(out, row->claimed);
+	html_text(out, row->claimed);
 	fputs("</td><td>", out);
 	if (*row->claimed)
-		write_element(out, class_verdict(row->agrees < 0 ? VERDICT_OPEN : row->agrees ?
+		html_element(out, class_verdict(row->agrees < 0 ? VERDICT_OPEN : row->agrees ?
 						 VERDICT_AGREES : VERDICT_DISAGREES),
 			      name_agreement(row));
 	fputs("</td></tr>\n", out);
@@ -272,7 +244,7 @@ static int write_sharing_table(FILE *out, const struct machine *m)
 
 	for (int i = 0; i < n; i++)
 		if (describe_sharing_disagreement(&rows[i], text, sizeof(text)))
-			write_element(out, "p class=\"headline\"", text);
+			html_element(out, "p class=\"headline\"", text);
 	if (n < 0)
 		return n;
 	fputs("<div class=\"wide\"><table>\n<thead><tr><th>Level</th><th>Shared by</th>"
@@ -284,7 +256,7 @@ static int write_sharing_table(FILE *out, const struct machine *m)
 	free(rows);
 	fputs("</tbody>\n</table></div>\n", out);
 	for (size_t i = 0; i < m->sharing->nnotes; i++)
-		write_element(out, "p class=\"note\"", m->sharing->notes[i]);
+		html_element(out, "p class=\"note\"", m->sharing->notes[i]);
 	return 0;
 }
 
@@ -311,10 +283,10 @@ static void write_reference_rows(FILE *out, const struct sonde_memory_report *r)
 
 		snprintf(node, sizeof(node), "%d", f->node);
 		fputs("<tr>", out);
-		write_element(out, "th scope=\"row\"", sonde_stream_name(f->kind));
-		write_element(out, "td", f->node < 0 ? "own" : node);
-		write_element(out, "td", f->pages == SONDE_PAGES_HUGE ? "huge" : "base");
-		write_element(out, "td class=\"number\"", describe_gbs(gbs, f->rate.bytes_s));
+		html_element(out, "th scope=\"row\"", sonde_stream_name(f->kind));
+		html_element(out, "td", f->node < 0 ? "own" : node);
+		html_element(out, "td", f->pages == SONDE_PAGES_HUGE ? "huge" : "base");
+		html_element(out, "td class=\"number\"", describe_gbs(gbs, f->rate.bytes_s));
 		fputs("</tr>\n", out);
 	}
 }
@@ -329,9 +301,9 @@ static int write_class_rows(FILE *out, const struct sonde_memory_report *r)
 			return -ENOMEM;
 		describe_class_ratio(&r->classes[c], ratio, sizeof(ratio));
 		fprintf(out, "<tr><th scope=\"row\">%zu</th>", c);
-		write_element(out, "td", ratio);
-		write_element(out, "td", describe_class_kind(&r->classes[c]));
-		write_element(out, "td", pairs);
+		html_element(out, "td", ratio);
+		html_element(out, "td", describe_class_kind(&r->classes[c]));
+		html_element(out, "td", pairs);
 		fputs("</tr>\n", out);
 		free(pairs);
 	}
@@ -354,13 +326,13 @@ static int write_memory(FILE *out, const struct page *page)
 	err = write_class_rows(out, r);
 	fputs("</tbody>\n</table></div>\n", out);
 	for (size_t i = 0; i < r->nnotes; i++)
-		write_element(out, "p class=\"note\"", r->notes[i]);
+		html_element(out, "p class=\"note\"", r->notes[i]);
 	if (r->ncpus > 1)
-		write_picture(out, "memory", &page->scaling, 1,
+		write_picture(out, "memory", &page->scaling, 1.2,
 			      "What cores copy together, of a group of each class whose CPUs "
 			      "disturb each other and of all. Only what was proven to run at the "
 			      "same time counts.");
-	write_picture(out, "memory", &page->load, 1,
+	write_picture(out, "memory", &page->load, 1.2,
 		      "What a load of one CPU takes while the others read as much.");
 	fputs("</section>\n", out);
 	return err;
@@ -368,7 +340,7 @@ static int write_memory(FILE *out, const struct page *page)
 
 static void write_paragraph(void *out, const char *line)
 {
-	write_element(out, "p", line);
+	html_element(out, "p", line);
 	fputc('\n', out);
 }
 
@@ -376,7 +348,7 @@ static void write_transfers(FILE *out, const struct page *page)
 {
 	fputs("<section id=\"transfers\">\n<h2>Copies between processes</h2>\n", out);
 	bench_describe(page->machine->transfers, page->machine->profile, write_paragraph, out);
-	write_picture(out, "transfers", &page->transfers, 1,
+	write_picture(out, "transfers", &page->transfers, 1.2,
 		      "One process copies from the memory of another: medians with their 95 % "
 		      "intervals. memcpy reads memory that both have mapped, which is the least "
 		      "that a copy can cost; twice goes through shared memory by two copies.");
@@ -392,13 +364,13 @@ static void write_backends(FILE *out, const struct machine *m)
 	      "<th>Why nothing better, and what is lost</th></tr></thead>\n<tbody>\n", out);
 	for (size_t i = 0; i < NBACKENDS; i++) {
 		fputs("<tr>", out);
-		write_element(out, "th scope=\"row\"", backends[i].seam);
+		html_element(out, "th scope=\"row\"", backends[i].seam);
 		fputs("<td>", out);
-		write_text(out, backends[i].using);
+		html_text(out, backends[i].using);
 		fputs("<br/>", out);
-		write_element(out, "span class=\"soft\"", backends[i].purpose);
+		html_element(out, "span class=\"soft\"", backends[i].purpose);
 		fputs("</td>", out);
-		write_element(out, "td", backends[i].why ? backends[i].why : "none is better");
+		html_element(out, "td", backends[i].why ? backends[i].why : "none is better");
 		fputs("</tr>\n", out);
 	}
 	fputs("</tbody>\n</table></div>\n", out);
@@ -413,8 +385,8 @@ static void write_method(FILE *out, const struct machine *m)
 	write_backends(out, m);
 	fputs("<h2>Clock</h2>\n<dl>\n", out);
 	for (size_t i = 0; i < n; i++) {
-		write_element(out, "dt", facts[i].name);
-		write_element(out, "dd", facts[i].value);
+		html_element(out, "dt", facts[i].name);
+		html_element(out, "dd", facts[i].value);
 		fputc('\n', out);
 	}
 	fputs("</dl>\n</section>\n", out);
@@ -491,6 +463,10 @@ int page_write(FILE *out, const struct page *page)
 		err = write_memory(out, page);
 	if (err)
 		return err;
+	err = page_write_communication(out, m->profile);
+	if (err < 0)
+		return err;
+	fputs(err ? "</section>\n" : "", out);
 	write_transfers(out, page);
 	fputs("<section id=\"topology\">\n<h2>Topology as claimed</h2>\n", out);
 	write_picture(out, "topology", &page->topology, 2,

@@ -39,4 +39,10 @@ struct page {
  */
 int page_write(FILE *out, const struct page *page);
 
+/*
+ * Communication layers as the profile has them: a section of the page that is left open
+ * for pictures; nothing if it has none. Return: 1 if it is there, 0, -ENOMEM.
+ */
+int page_write_communication(FILE *out, const struct sonde_profile *profile);
+
 #endif

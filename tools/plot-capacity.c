@@ -112,7 +112,7 @@ static int write_script(FILE *out, const struct machine *m)
 	if (choose_extent(m, &extent))
 		return -ENODATA;
 	fprintf(out,
-		"set terminal svg size 1000,400 dynamic noenhanced font 'sans-serif,14'\n"
+		"set terminal svg size 800,400 dynamic noenhanced font 'sans-serif,14'\n"
 		"set encoding utf8\n"
 		"set tmargin 3\n"
 		"set border 3 lc rgb '" PLOT_FAINT "'\n"
@@ -122,7 +122,8 @@ static int write_script(FILE *out, const struct machine *m)
 		"set yrange [0:%g]\n"
 		"set xlabel 'size that the lines stand for'\n"
 		"set ylabel 'core cycles a load'\n"
-		"set key bmargin center horizontal maxrows 1 samplen 2.5\n",
+		"set bmargin 5\n"
+		"set key bmargin center horizontal maxrows 1 samplen 2\n",
 		extent.x0, extent.x1, extent.y1);
 	plot_size_tics(out, extent.x0, extent.x1);
 	for (size_t i = 0; i < caches->nlevels; i++) {

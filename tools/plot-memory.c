@@ -9,18 +9,21 @@
 
 static const char *const colours[] = { "#c2487f", "#c98a1a", "#7b5fc0", PLOT_MEASURED };
 #define NCOLOURS (sizeof(colours) / sizeof(colours[0]))
+/* Up to so many cores each has its tick. */
+#define EACH_MOST 32
 
 static void write_start(FILE *out, const char *x, const char *y)
 {
 	fprintf(out,
-		"set terminal svg size 1000,400 dynamic noenhanced font 'sans-serif,14'\n"
+		"set terminal svg size 800,400 dynamic noenhanced font 'sans-serif,14'\n"
 		"set encoding utf8\n"
 		"set border 3 lc rgb '" PLOT_FAINT "'\n"
 		"set tics nomirror\n"
 		"set xlabel '%s'\n"
 		"set ylabel '%s'\n"
 		"set yrange [0:*]\n"
-		"set key bmargin center horizontal maxrows 1 samplen 2.5\n", x, y);
+		"set bmargin 5\n"
+		"set key bmargin center horizontal maxrows 2 samplen 2\n", x, y);
 }
 
 static int count_points(const struct sonde_memory_curve *curve)
@@ -60,7 +63,8 @@ static int write_scaling(FILE *out, const struct machine *m)
 	if (!r || !count_points(&r->all))
 		return -ENODATA;
 	write_start(out, "cores that copy at the same time", "GB/s together");
-	fprintf(out, "set xrange [0.5:%g]\n", (double)r->ncpus + 0.5);
+	fprintf(out, "set xrange [0.5:%g]\nset format x '%%.0f'\n%s", (double)r->ncpus + 0.5,
+		r->ncpus <= EACH_MOST ? "set xtics 1\n" : "");
 	write_curve(out, "all", &r->all);
 	for (size_t c = 0; c < r->nclasses; c++) {
 		snprintf(name, sizeof(name), "class%zu", c);

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include "plot.h"
 
-#define PANEL_WIDTH	480
+#define PANEL_WIDTH	520
 #define ALONE_WIDTH	700
-#define PANEL_HEIGHT	400
+#define PANEL_HEIGHT	440
 
 static const char *const colours[] = { PLOT_CURVE, "#c98a1a", "#7b5fc0" };
 #define NCOLOURS (sizeof(colours) / sizeof(colours[0]))
@@ -48,8 +48,11 @@ static void write_ways(FILE *out, const struct sonde_cache_level *level)
 			continue;
 		fprintf(out, "set arrow from %u, graph 0 to %u, graph 1 nohead back "
 			"lc rgb '" PLOT_MEASURED "' lw 2\n", ways, ways);
-		fprintf(out, "set label '%u ways' at %u, graph 0.5 right offset -0.6, 0 "
-			"textcolor rgb '" PLOT_MEASURED "'\n", ways, ways);
+		/* On the side where there is room, and none on another. */
+		fprintf(out, "set label '%u ways' at %u, graph %g %s offset %s, 0 "
+			"textcolor rgb '" PLOT_MEASURED "'\n", ways, ways, 0.9 - 0.08 * (double)i,
+			3 * ways < longest(level) ? "left" : "right",
+			3 * ways < longest(level) ? "0.6" : "-0.6");
 	}
 }
 
@@ -98,7 +101,8 @@ static int write_script(FILE *out, const struct machine *m)
 		"set tics nomirror\n"
 		"set xlabel 'lines of one set, loaded in turn'\n"
 		"set ylabel 'misses a turn'\n"
-		"set key inside left top Left reverse samplen 2\n"
+		"set bmargin 6.5\n"
+		"set key bmargin center vertical maxrows 2 Left reverse samplen 2\n"
 		"set multiplot layout 1,%d\n",
 		n > 1 ? n * PANEL_WIDTH : ALONE_WIDTH, PANEL_HEIGHT, n);
 	for (size_t i = 0; i < caches->nlevels; i++)

@@ -107,7 +107,7 @@ static void write_log_tics(FILE *out, const char *axis, double low, double high)
 static void write_axes(FILE *out, const struct axes *axes)
 {
 	fprintf(out,
-		"set terminal svg size 1000,560 dynamic noenhanced font 'sans-serif,14'\n"
+		"set terminal svg size 800,520 dynamic noenhanced font 'sans-serif,14'\n"
 		"set encoding utf8\n"
 		"set tmargin 4.4\n"
 		"set border 11 lc rgb '" PLOT_FAINT "'\n"
@@ -116,7 +116,8 @@ static void write_axes(FILE *out, const struct axes *axes)
 		"set yrange [%g:%g]\n"
 		"set xlabel 'working set'\n"
 		"set ylabel 'core cycles a load'\n"
-		"set key bmargin center horizontal maxrows 1 samplen 2.5\n",
+		"set bmargin 5\n"
+		"set key bmargin center horizontal maxrows 1 samplen 2\n",
 		axes->x0, axes->x1, axes->y0, axes->y1);
 	plot_size_tics(out, axes->x0, axes->x1);
 	write_log_tics(out, "y", axes->y0, axes->y1);
@@ -168,7 +169,7 @@ void plot_name_level(char *buf, size_t len, const struct sonde_cache_level *leve
 static void write_size(FILE *out, const struct sonde_cache_level *level, const struct axes *axes,
 		       double *end, int *row)
 {
-	const double letter = 0.0085;
+	const double letter = 0.0106;
 	double at = find_middle(level, axes);
 	double middle = log(at / axes->x0) / log(axes->x1 / axes->x0);
 	char name[2 * TEXT_LEN + 16];
@@ -207,7 +208,7 @@ static void write_plateau(FILE *out, const struct sonde_latency *latency, double
 	fprintf(out, "set arrow from %.0f, %g to %.0f, %g nohead back lc rgb '" PLOT_MEASURED
 		"' lw 1 dt 2\n", from, latency->cycles, to, latency->cycles);
 	fprintf(out, "set label '%s, %s' at %.0f, %g %s offset %s front "
-		"textcolor rgb '" PLOT_MEASURED "' font ',12'\n",
+		"textcolor rgb '" PLOT_MEASURED "'\n",
 		text_cycles(cycles, latency->cycles), text_ns(ns, latency->ns),
 		is_last ? to : from, latency->cycles, is_last ? "right" : "left",
 		is_last ? "-0.6, 0.8" : "0.6, 0.8");
@@ -245,7 +246,7 @@ static void write_claims(FILE *out, const struct machine *m)
 		fprintf(out, "set label '' at %llu, graph 1.0 point pt 12 ps 1.3 "
 			"lc rgb '" PLOT_CLAIMED "' front\n", at);
 		fprintf(out, "set label 'claimed %s' at %llu, graph 1.043 center "
-			"textcolor rgb '" PLOT_CLAIMED "' font ',12'\n", text_size(size, at), at);
+			"textcolor rgb '" PLOT_CLAIMED "'\n", text_size(size, at), at);
 	}
 }
 
@@ -277,7 +278,7 @@ static void write_tlb(FILE *out, const struct sonde_cache_report *caches, const 
 			is_above ? 1.0 : 0.45);
 		fprintf(out, "set label 'TLB %u pages, +%.1f cycles' at %.0f, graph %g "
 			"rotate by 90 %s offset -0.9, 0 textcolor rgb '" PLOT_FAINT
-			"' font ',11'\n",
+			"'\n",
 			caches->tlb[i].pages, caches->tlb[i].cycles, at, is_above ? 0.98 : 0.02,
 			is_above ? "right" : "left");
 	}

@@ -181,8 +181,8 @@ int describe_sharing_disagreement(const struct sharing_row *row, char *buf, size
 {
 	if (row->agrees)
 		return 0;
-	snprintf(buf, len, "%s: measured to be shared by %s, but the machine claims %s",
-		 row->level, row->measured, row->claimed);
+	snprintf(buf, len, "%s: measured: %s; but the machine claims: %s", row->level,
+		 row->measured, row->claimed);
 	return 1;
 }
 

@@ -17,7 +17,7 @@
 #define NAME_WIDTH	56.0
 /* Cells narrower than this would be a blur. */
 #define CELL_LEAST	3.0
-#define TEXT_SIZE	13
+#define TEXT_SIZE	14
 
 static const char *const shades[] = { "#1f78a4", "#7fb8d6" };
 #define MANY "#4f98bd"

@@ -80,8 +80,9 @@ int sonde_profile_is_of(const struct sonde_profile *profile, const struct sonde_
  *
  * The measured CPU's caches get the infos SondeSize, SondeWays, SondeLatencyNs and
  * SondeConfidence; NUMA nodes the memory attributes Latency, Bandwidth (of copies),
- * ReadBandwidth and WriteBandwidth; CPUs, if all pairs were measured, the distances
- * SondeBandwidthInPairs (MiB/s of each while both copy).
+ * ReadBandwidth and WriteBandwidth; CPUs, if they are known of all pairs, the distances
+ * SondeBandwidthInPairs (MiB/s of each while both copy) and SondeLatencyOfLines
+ * (nanoseconds in which a line of cache is handed over).
  *
  * Return: 0, -EXDEV (the profile is of another machine), -ENOENT (it does not say of
  * which), -ENOMEM, -EIO, or what hwloc said. Since: 0.1
@@ -228,6 +229,85 @@ int sonde_profile_sharing(const struct sonde_profile *profile, unsigned int leve
  */
 int sonde_profile_tile(const struct sonde_profile *profile, unsigned int level,
 		       unsigned int tiles, size_t element, size_t *side);
+
+/**
+ * enum sonde_profile_basis - what a value that is asked for is known from
+ * @SONDE_BASIS_MEASURED: from just these CPUs
+ * @SONDE_BASIS_ALIKE: from others of the same layer, class or curve
+ * @SONDE_BASIS_SHARING: from the nearest cache that they share; communication was not
+ *	measured
+ */
+enum sonde_profile_basis {
+	SONDE_BASIS_MEASURED,
+	SONDE_BASIS_ALIKE,
+	SONDE_BASIS_SHARING,
+};
+
+/** sonde_profile_basis_name() - as words, for people. Since: 0.1 */
+const char *sonde_profile_basis_name(enum sonde_profile_basis basis);
+
+/**
+ * struct sonde_bandwidth - what CPUs copy together
+ * @bytes_s: bytes a second, of all of them
+ * @ci: its 95 % interval within the run that measured it; NaN where there is none
+ * @basis: what it is known from
+ */
+struct sonde_bandwidth {
+	double bytes_s;
+	struct sonde_interval ci;
+	enum sonde_profile_basis basis;
+};
+
+/**
+ * sonde_profile_bandwidth() - what the memory gives CPUs that copy at the same time
+ * @profile: the profile
+ * @cpus: which, @n of them, in any order; NULL: as many as @n, as they were measured
+ * @n: how many
+ * @bandwidth: where it goes; untouched on failure
+ *
+ * Measured if one CPU is asked for, or those of a curve (all CPUs, or a group of a
+ * class), else added up: CPUs that were found to disturb each other get together what
+ * their class's curve says of as many, or what they get by parts if that is less.
+ * Numbers of cores that were not measured are interpolated.
+ *
+ * Return: 0, -EINVAL (@n is 0, a CPU is named twice), -ENOENT (the profile does not say),
+ * -ENOMEM. Since: 0.1
+ */
+int sonde_profile_bandwidth(const struct sonde_profile *profile, const unsigned int *cpus,
+			    size_t n, struct sonde_bandwidth *bandwidth);
+
+/**
+ * struct sonde_distance - what it takes one CPU to tell another
+ * @ns: one way
+ * @ci: its 95 % interval within the run that measured it; NaN where there is none
+ * @basis: what it is known from
+ * @method: of the profile's communication, which it lives as long as; NULL with
+ *	SONDE_BASIS_SHARING
+ */
+struct sonde_distance {
+	double ns;
+	struct sonde_interval ci;
+	enum sonde_profile_basis basis;
+	const char *method;
+};
+
+/**
+ * sonde_profile_latency() - how long it takes from one CPU to another
+ * @profile: the profile
+ * @a: a CPU
+ * @b: another one, of the same node
+ * @bytes: of a message, by the quickest way that was measured; 0: a line of cache
+ * @distance: where it goes; untouched on failure
+ *
+ * Of the pair where it was measured, else of its layer; sizes between two that were
+ * measured are interpolated, larger ones go on as the last two. Where communication was
+ * not measured, the line is what a load of it took when it was found out which caches
+ * the two share: one way of a hand-over, and @distance says so.
+ *
+ * Return: 0, -EINVAL (@a is @b), -ENOENT (the profile does not say). Since: 0.1
+ */
+int sonde_profile_latency(const struct sonde_profile *profile, unsigned int a, unsigned int b,
+			  uint64_t bytes, struct sonde_distance *distance);
 
 /**
  * sonde_profile_claims() - what was claimed of the caches of a profile's machine

@@ -165,6 +165,21 @@ cpus_of_job() { # COMMAND...: "RANK CPU" by rank
 	refused_map 1 "--profile: No such file" -m two --profile nothing
 }
 
+@test "with measured communication the placement follows it, and says so" {
+	printf '0 9 0 0\n9 0 0 0\n0 0 0 9\n0 0 9 0\n' >pairs4
+	profile=$SOURCE/tests/recordings/profile-two-buses.json
+	node="package:2 core:4 pu:1"
+	"$SONDE" map -m pairs4 --topology "$node" -p "$profile" --json >map.json
+	# Nearest are CPUs 4 apart, which the topology has in two packages.
+	[ "$(json map.json 'abs($d->{ranks}[0]{cpu} - $d->{ranks}[1]{cpu}) == 4 &&
+		abs($d->{ranks}[2]{cpu} - $d->{ranks}[3]{cpu}) == 4 ? 1 : 0')" = 1 ]
+	[ "$(json map.json 'join ",", map { "$_->{through}: $_->{source}" } @{$d->{layers}}')" = \
+		"layer 0: profile: shm, layer 0,layer 1: profile: shm, layer 1,layer 2: profile: shm, layer 2" ]
+	"$SONDE" map -m pairs4 --topology "$node" -p "$profile" | grep -q '^layer 2 .* profile: shm, layer 2$'
+	"$SONDE" map -m pairs4 --topology "$node" --json >map.json
+	[ "$(json map.json 'join ",", map { $_->{source} } @{$d->{layers}}')" = usual ]
+}
+
 @test "wrong options are refused in one line" {
 	refused_map 2 "--matrix FILE is missing: record one with sonde run --record"
 	refused_map 2 "--nodes 0: give at least 1" -m two --nodes 0

@@ -118,7 +118,7 @@ figure() {
 	else
 		has "$(figure out/report.html capacity)" "could be sampled"
 	fi
-	colours=$(json $p '(grep { $_->{colours} } @{$d->{caches}})[0]{colours}')
+	colours=$(json $p '(map { $_->{colours} } grep { $_->{colours} } @{$d->{caches}})[0]')
 	if [ "$colours" != null ]; then
 		[ "$(figure out/report.html classes)" = svg ]
 		grep -qE ">$colours class(es)?[ <]" out/report.html
@@ -424,8 +424,11 @@ edited() {
 	[[ $output =~ "caches L1 latency"[^$'\n']*"x 3" ]]
 	has "$output" "another"
 	[[ $output =~ "transfers"[^$'\n']*"there"[^$'\n']*"known once" ]]
-	has "$output" "3 values differ, "
+	has "$output" "1 values differ, 2 are apart, "
 	has "$output" " 1 differ less than their 95 % intervals"
+	# One run a side does not say what another would bring.
+	[[ $output =~ "caches L1 latency"[^$'\n']*"intervals apart" ]]
+	has "$output" "cannot be told from 1 and 1 runs"
 }
 
 @test "a section that is new is compared like the others" {
@@ -436,7 +439,61 @@ edited() {
 				 copy_bytes_per_s_high => 9.1e9 } ]'
 	run -0 "$SONDE" report --compare first.json edited.json
 	[[ $output =~ "news node 1 copy"[^$'\n']*"+80.0 %" ]]
-	has "$output" "1 values differ, "
+	has "$output" "0 values differ, 1 are apart, "
+}
+
+# runs SIDE N FACTOR: profiles whose first level takes FACTOR times as long, a little less
+# or more in each run, and whose second copy varies by more than the sides do
+runs() {
+	for ((i = 1; i <= $2; i++)); do
+		mkdir -p "$1/$i"
+		edited '
+			my $x = '"$3"' * (1 + '"$i"' / 100);
+			my $l = $p->{caches}[0];
+			$l->{latency_cycles} *= $x; $_ *= $x for @{$l->{latency_cycles_ci}}, $l->{latency_ns};
+			my $t = $p->{transfers}{points}[1];
+			$t->{$_} *= '"$i"' for "ns", "ns_low", "ns_high"'
+		mv edited.json "$1/$i/profile.json"
+	done
+}
+
+@test "of folders of runs what differs is told from what another run brings" {
+	runs before 5 1
+	runs after 5 3
+	run -0 "$SONDE" report --compare before after
+	has "$output" "A: before (5 runs, medians)"
+	[[ $output =~ "caches L1 latency"[^$'\n']*"x 3" ]]
+	run ! grep -E 'L1 latency.*(apart|within)' <<<"$output"
+	run -0 "$SONDE" report --compare before after
+	has "$output" "2 values differ, 0 are apart, "
+	has "$output" " 1 differ less than their runs allow"
+	has "$output" "chance alone would tell up to 0.0 apart; 2 are."
+	"$SONDE" report --compare before after --json >compared.json
+	[ "$(json compared.json '$d->{runs}{a} == 5 && abs($d->{chance} - 2 / 252) < 1e-6 ? 1 : 0')" = 1 ]
+	[ "$(json compared.json 'join ",", map { $_->{verdict} } grep { $_->{field} =~ /^L1 latency/ }
+		@{$d->{fields}}')" = "differs,differs" ]
+	# The median of 1 to 5 hundredths more, of both.
+	[ "$(json compared.json '(map { sprintf "%.3f", $_->{ratio} }
+		grep { $_->{field} =~ /^L1 latency_cycles/ } @{$d->{fields}})[0]')" = 3.000 ]
+}
+
+@test "too few runs tell nothing apart for sure" {
+	runs before 3 1
+	runs after 3 3
+	run -0 "$SONDE" report --compare before after
+	has "$output" "0 values differ, 2 are apart, "
+	has "$output" "cannot be told from 3 and 3 runs"
+	# Of one against many likewise.
+	run -0 "$SONDE" report --compare before/1/profile.json after
+	has "$output" "0 values differ, 2 are apart, "
+}
+
+@test "a folder that holds no runs is refused, and a torn one in it" {
+	mkdir empty
+	refused 1 "empty has no profile" "$SONDE" report --compare empty "$MADE/profile.json"
+	runs before 2 1
+	echo '{' >before/2/profile.json
+	refused 1 "before/2/profile.json" "$SONDE" report --compare "$MADE" before
 }
 
 # by_schema FILE: whether any validator takes it
@@ -478,6 +535,37 @@ by_schema() {
 	[[ $output =~ "\`Latency'"[^$'\n']*$'\n'[^$'\n']*" = 123 " ]]
 	[[ $output =~ "\`ReadBandwidth'"[^$'\n']*$'\n'[^$'\n']*" = 5000 " ]]
 	grep -q '"SondeLatencyNs"' topology.xml
+}
+
+@test "hwloc's programs read how long CPUs take to hand a line over" {
+	cpus=$(json "$MADE/profile.json" '$d->{machine}{cpus}')
+	[ "$cpus" = "${cpus#*[,-]}" ] && skip "needs two CPUs"
+	RECORDING=$SOURCE/tests/recordings/profile-two-buses.json
+	export RECORDING
+	edited 'open my $f, "<", $ENV{RECORDING} or die; local $/;
+		my $c = JSON::PP->new->decode(<$f>)->{communication};
+		my @cpus = map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ } split /,/, $p->{machine}{cpus};
+		@{$c->{places}} = @{$c->{places}}[0 .. 1];
+		$c->{places}[$_]{cpu} = $cpus[$_] for 0, 1;
+		for my $m (@{$c->{methods}}) {
+			$m->{pairs} = [ $m->{pairs}[0] ];
+			$_->{groups} = [] for @{$m->{layers}};
+			@{$m->{matrix}} = @{$m->{matrix}}[0 .. 1];
+			for my $row (@{$m->{matrix}}) {
+				@{$row->{$_}} = @{$row->{$_}}[0 .. 1] for "latency_ns", "layers";
+			}
+		}
+		$p->{communication} = $c'
+	"$SONDE" report --hwloc edited.json >topology.xml
+	xmllint --noout --nonet --nodefdtd topology.xml
+	run -0 lstopo-no-graphics -i topology.xml --distances
+	has "$output" "SondeLatencyOfLines"
+	[[ $output =~ 'index '[^$'\n']*$'\n'[^$'\n']*' 180' ]]
+	# Not known of all pairs: of none.
+	json edited.json '$d->{communication}{methods}[0]{matrix}[0]{latency_ns}[1] = undef;
+		print JSON::PP->new->encode($d); ""' >holes.json
+	"$SONDE" report --hwloc holes.json >topology.xml
+	run ! grep -q SondeLatencyOfLines topology.xml
 }
 
 @test "a profile of another machine is not put into this one's topology" {

@@ -307,6 +307,102 @@ START_TEST(copies_of_the_profile_scale_what_a_byte_costs)
 }
 END_TEST
 
+#define RECORDING "tests/recordings/profile-two-buses.json"
+
+static struct map_machine open_measured(const json_t *profile, const char *topology, size_t nodes,
+					int is_unbound)
+{
+	const struct map_wish wish = { .topology = topology, .profile = profile, .nodes = nodes,
+				       .is_unbound = is_unbound };
+	struct map_machine machine;
+	char why[MAP_WHY];
+
+	ck_assert_ptr_nonnull(profile);
+	ck_assert_msg(!map_machine_open(&machine, &wish, why), "%s", why);
+	return machine;
+}
+
+/* The topology says 0 to 3 and 4 to 7; what was measured, 0 and 4, 1 and 5, ... */
+START_TEST(layers_that_were_measured_go_before_the_topology_by_size)
+{
+	json_t *profile = json_load_file(RECORDING, 0, NULL);
+	struct map_machine machine = open_measured(profile, "package:2 core:4 pu:1", 1, 0);
+
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 4, 1, 512), 80 + .025 * 512, 1e-6);
+	ck_assert_double_eq_tol(map_cost(&machine, 4, 0, 2, 1024), 2 * (80 + .025 * 512), 1e-6);
+	ck_assert_double_eq_tol(map_cost(&machine, 3, 7, 1, 1e7), 80 + .025 * 1e7, 1);
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 2, 1, 512), 160 + .04 * 512, 1e-6);
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 1, 1, 512), 400 + .085 * 512, 1e-6);
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 1, 1, 0), 400.085, 1e-6);
+	ck_assert_ptr_nonnull(strstr(machine.layer[map_layer_of(&machine, 0, 4)].source, "shm"));
+	map_machine_close(&machine);
+	json_decref(profile);
+}
+END_TEST
+
+START_TEST(ranks_without_cpus_talk_as_most_pairs_of_a_node_do)
+{
+	json_t *profile = json_load_file(RECORDING, 0, NULL);
+	struct map_machine machine = open_measured(profile, "package:2 core:4 pu:1", 1, 1);
+
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 4, 1, 512), 400 + .085 * 512, 1e-6);
+	map_machine_close(&machine);
+	json_decref(profile);
+}
+END_TEST
+
+START_TEST(cpus_that_were_not_measured_cost_as_others_as_far_apart)
+{
+	json_t *profile = json_load_file(RECORDING, 0, NULL), *section;
+	struct map_machine machine;
+
+	ck_assert_ptr_nonnull(profile);
+	section = json_object_get(profile, "communication");
+	/* Nothing of 5, 6 and 7: of pairs in two packages 0 and 4, 2 and 4 are known. */
+	for (size_t i = 5; i < 8; i++)
+		json_object_set_new(json_array_get(json_object_get(section, "places"), i), "cpu",
+				    json_integer((json_int_t)(100 + i)));
+	machine = open_measured(profile, "package:2 core:4 pu:1", 1, 0);
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 4, 1, 512), 80 + .025 * 512, 1e-6);
+	/* 0, 1, 2, 3 with 4: layers 0, 2, 1, 2. Within a package: 2, 1, 2, 2, 1, 2. */
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 6, 1, 512), 400 + .085 * 512, 1e-6);
+	ck_assert_double_eq_tol(map_cost(&machine, 5, 6, 1, 512), 400 + .085 * 512, 1e-6);
+	map_machine_close(&machine);
+	json_decref(profile);
+}
+END_TEST
+
+/* Two ranks on each of two nodes, as fits: no point was measured. */
+static json_t *make_job(void)
+{
+	return json_loads("{\"communication\": {\"places\": ["
+		"{\"cpu\": null, \"rank\": 0, \"node\": 0}, {\"cpu\": null, \"rank\": 1, \"node\": 0},"
+		"{\"cpu\": null, \"rank\": 2, \"node\": 1}, {\"cpu\": null, \"rank\": 3, \"node\": 1}],"
+		"\"methods\": [{\"method\": \"mpi\", \"matrix\": ["
+		"{\"layers\": [null, 0, 1, 1]}, {\"layers\": [0, null, 1, 1]},"
+		"{\"layers\": [1, 1, null, 0]}, {\"layers\": [1, 1, 0, null]}], \"layers\": ["
+		"{\"points\": [], \"loggp\": {\"segments\": [{\"from_bytes\": 1, \"to_bytes\": 65536,"
+		"\"start_ns\": 700, \"per_byte_ns\": 0.5}]}},"
+		"{\"points\": [], \"loggp\": {\"segments\": ["
+		"{\"from_bytes\": 1, \"to_bytes\": 4096, \"start_ns\": 30000, \"per_byte_ns\": 2},"
+		"{\"from_bytes\": 8192, \"to_bytes\": 65536, \"start_ns\": 60000,"
+		"\"per_byte_ns\": 1}]}}]}]}}", 0, NULL);
+}
+
+START_TEST(the_network_costs_what_a_job_measured)
+{
+	json_t *profile = make_job();
+	struct map_machine machine = open_measured(profile, "core:2 pu:1", 2, 1);
+
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 1, 1, 1000), 700 + 500, 1e-6);
+	ck_assert_double_eq_tol(map_cost(&machine, 0, 2, 1, 1000), 30000 + 2000, 1e-6);
+	ck_assert_double_eq_tol(map_cost(&machine, 1, 3, 2, 2 * 10000), 2 * 70000, 1e-6);
+	ck_assert_ptr_nonnull(strstr(machine.layer[MAP_NETWORK].source, "mpi, layer 1"));
+	map_machine_close(&machine);
+	json_decref(profile);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("map");
@@ -324,6 +420,10 @@ static Suite *make_suite(void)
 	tcase_add_test(tests, threads_of_a_core_are_used_last);
 	tcase_add_test(tests, sharing_of_the_profile_corrects_the_topology);
 	tcase_add_test(tests, copies_of_the_profile_scale_what_a_byte_costs);
+	tcase_add_test(tests, layers_that_were_measured_go_before_the_topology_by_size);
+	tcase_add_test(tests, ranks_without_cpus_talk_as_most_pairs_of_a_node_do);
+	tcase_add_test(tests, cpus_that_were_not_measured_cost_as_others_as_far_apart);
+	tcase_add_test(tests, the_network_costs_what_a_job_measured);
 	suite_add_tcase(suite, tests);
 	return suite;
 }
