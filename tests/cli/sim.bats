@@ -82,3 +82,37 @@ refused() {
 	cmp one three
 	[ "$(wc -l <one)" -ge 5 ]
 }
+
+@test "the simulator goes on where a run was cut short, and keeps runs apart" {
+	local args=(--machine '*K[56]*' --profile cloud --seed 3)
+	"$CACHES" "${args[@]}" "$TABLE" >whole
+	"$CACHES" "${args[@]}" --keep kept "$TABLE" >first
+	cmp whole first
+	# Cut in the middle of its last line, that one is done again.
+	cp kept all
+	truncate -s -9 kept
+	"$CACHES" "${args[@]}" --keep kept "$TABLE" >second
+	cmp whole second
+	cmp <(sort all) <(sort kept)
+	# What is in the file is not found out anew.
+	sed -i 's,\t32768/2/32/,\t32768/3/32/,' kept
+	"$CACHES" "${args[@]}" --keep kept "$TABLE" >third
+	[ "$(grep -c "32768/3/32" third)" -ge 1 ]
+	refused 1 "kept is of another run" "${args[@]}" --seed 4 --keep kept "$TABLE"
+	sed -i 's,/2/32/,/2,' all
+	refused 1 "is spoilt" "${args[@]}" --keep all "$TABLE"
+	refused 1 "no-such-dir/kept: No such file" --keep no-such-dir/kept "$TABLE"
+}
+
+@test "a level that is found where one was left out is as wrong as any that is not there" {
+	{
+		cat small.tsv
+		printf 'small\t2\t65536\t-1\t64\t-1\t1\n'
+	} >left-out.tsv
+	# Servet takes what gaps do for a second level here.
+	run --separate-stderr "$CACHES" --profile cloud --seed 2 --method servet --budget 1 left-out.tsv
+	[ "$status" -eq 0 ]
+	[[ ${lines[1]} == small$'\t'L2$'\t'none$'\t'*$'\t''confidently wrong' ]]
+	has "${lines[2]}" "left out"
+	[ "${lines[3]}" = "1 of 1 caches right, 0 unknown, 1 confidently wrong" ]
+}

@@ -6,23 +6,26 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../lib/probe/cache.h"
 #include "../../lib/probe/servet.h"
+#include "answer.h"
+#include "keep.h"
 #include "plausible.h"
-#include "verdict.h"
 
 #define EXIT_USAGE	2
-#define FOUND_MAX	(2 * MACHINE_LEVELS)
 #define JOBS_MAX	256
+#define KEY_SIZE	(CORPUS_NAME + 24)
 
 typedef int probe_fn(struct meter *, const struct sonde_cache_options *,
 		     struct sonde_cache_report **);
@@ -53,9 +56,10 @@ static const struct method methods[] = {
  * @pattern: of machines' names, NULL: all
  * @budget_s: of the probe; negative: the method's
  * @jobs: machines at once
+ * @kept: where answers are kept, NULL: nowhere
  */
 struct run {
-	const char *path, *pattern;
+	const char *path, *pattern, *kept;
 	enum profile profile;
 	uint64_t seed;
 	const struct method *method;
@@ -64,32 +68,35 @@ struct run {
 	int verbose;
 };
 
+/* The probe's seconds of the machine's time. */
+static double budget_of(const struct run *run)
+{
+	return run->budget_s < 0 ? run->method->budget_s : run->budget_s;
+}
+
 /**
  * struct result - of one machine, shared with the process that probes it
  * @pid: that process
  * @done: the rest is valid
+ * @is_kept: it is in the file
  * @err: of the probe
- * @found: @n levels, nearest first
- * @seconds: of the machine's time
+ * @answer: without one, what was found
  */
 struct result {
 	pid_t pid;
-	int done, err;
-	unsigned int n;
-	struct found found[FOUND_MAX];
-	double seconds;
-	uint64_t loads;
+	int done, is_kept, err;
+	struct answer answer;
 };
 
 /* ---- one machine --------------------------------------------------------- */
 
-static void keep_report(struct result *r, const struct sonde_cache_report *report)
+static void take_report(struct answer *a, const struct sonde_cache_report *report)
 {
-	r->seconds = report->elapsed_s;
-	for (size_t i = 0; i < report->nlevels && r->n < FOUND_MAX; i++) {
+	a->seconds = report->elapsed_s;
+	for (size_t i = 0; i < report->nlevels && a->n < ANSWER_LEVELS; i++) {
 		const struct sonde_cache_level *l = &report->levels[i];
 
-		r->found[r->n++] = (struct found){ l->size, l->ways, l->line, l->confidence };
+		a->found[a->n++] = (struct found){ l->size, l->ways, l->line, l->confidence };
 	}
 }
 
@@ -97,7 +104,7 @@ static void probe_machine(const struct run *run, const struct corpus_machine *c,
 			  struct result *r)
 {
 	struct sonde_cache_options options = {
-		.budget_s = run->budget_s < 0 ? run->method->budget_s : run->budget_s,
+		.budget_s = budget_of(run),
 		.seed = run->seed,
 	};
 	struct sonde_cache_report *report;
@@ -108,14 +115,89 @@ static void probe_machine(const struct run *run, const struct corpus_machine *c,
 	r->err = machine_open(&meter, &model, run->seed);
 	if (!r->err) {
 		r->err = run->method->probe(meter, &options, &report);
-		r->loads = machine_loads(meter);
+		r->answer.loads = machine_loads(meter);
 		meter->ops->close(meter);
 	}
 	if (!r->err) {
-		keep_report(r, report);
+		take_report(&r->answer, report);
 		sonde_cache_report_free(report);
 	}
 	r->done = 1;
+}
+
+/* ---- what is kept -------------------------------------------------------- */
+
+/* The line that tells a run from others. 0, -errno. */
+static int format_run(const struct run *run, char *text, size_t size)
+{
+	uint64_t table, program;
+	int err = keep_digest(run->path, &table);
+
+	if (!err)
+		err = keep_digest("/proc/self/exe", &program);
+	if (!err)
+		snprintf(text, size, "caches %s %llu %s %a %016llx %016llx",
+			 run->profile == PROFILE_CLOUD ? "cloud" : "lab",
+			 (unsigned long long)run->seed, run->method->name, budget_of(run),
+			 (unsigned long long)table, (unsigned long long)program);
+	return err;
+}
+
+/* Two machines of a table may have one name. */
+static void format_key(const struct corpus_machine *c, size_t i, char key[KEY_SIZE])
+{
+	snprintf(key, KEY_SIZE, "%zu %s", i + 1, c[i].name);
+}
+
+/* Open the file, if there is to be one, and take the answers there. 0, -1: said why. */
+static int open_kept(const struct run *run, const struct corpus_machine *c, size_t n,
+		     struct result *r, struct keep **keep)
+{
+	char line[160], error[512], key[KEY_SIZE];
+	const char *answer;
+	int err;
+
+	if (!run->kept)
+		return 0;
+	err = format_run(run, line, sizeof(line));
+	if (err)
+		snprintf(error, sizeof(error), "%s cannot be told from other runs: %s", run->path,
+			 strerror(-err));
+	else
+		err = keep_open(keep, run->kept, line, error, sizeof(error));
+	for (size_t i = 0; i < n && !err; i++) {
+		format_key(c, i, key);
+		answer = keep_find(*keep, key);
+		if (!answer)
+			continue;
+		r[i].done = 1;
+		r[i].is_kept = 1;
+		err = answer_parse(answer, &r[i].answer);
+		if (err)
+			snprintf(error, sizeof(error), "%s: what it says of %s is spoilt: "
+				 "remove it", run->kept, c[i].name);
+	}
+	if (err)
+		fprintf(stderr, "caches: %s\n", error);
+	return err ? -1 : 0;
+}
+
+/* Keep what is new, but no failures. */
+static int keep_answers(struct keep *keep, const struct corpus_machine *c, size_t n,
+			struct result *r)
+{
+	char text[ANSWER_TEXT], key[KEY_SIZE];
+	int err = 0;
+
+	for (size_t i = 0; i < n && keep && !err; i++) {
+		if (!r[i].done || r[i].is_kept || r[i].err)
+			continue;
+		format_key(c, i, key);
+		answer_format(&r[i].answer, text);
+		err = keep_add(keep, key, text);
+		r[i].is_kept = 1;
+	}
+	return err;
 }
 
 /* ---- what is printed ----------------------------------------------------- */
@@ -147,7 +229,7 @@ static void print_cache(const struct run *run, const struct corpus_machine *c,
 			enum verdict v)
 {
 	const struct corpus_cache *t = &c->cache[i];
-	const struct found none = { 0 }, *f = i < r->n ? &r->found[i] : &none;
+	const struct found none = { 0 }, *f = i < r->answer.n ? &r->answer.found[i] : &none;
 	char text[160];
 
 	printf("%s\tL%u", c->name, t->level);
@@ -162,12 +244,15 @@ static void print_cache(const struct run *run, const struct corpus_machine *c,
 	putchar('\n');
 }
 
-/* A level that is not there is as wrong as one that is other than said. */
+/*
+ * A level that is not there is as wrong as one that is other than said; what was
+ * left out is not there.
+ */
 static void print_invented(const struct corpus_machine *c, const struct result *r,
 			   unsigned int count[VERDICTS])
 {
-	for (unsigned int i = c->n; i < r->n; i++) {
-		const struct found *f = &r->found[i];
+	for (unsigned int i = c->usable; i < r->answer.n; i++) {
+		const struct found *f = &r->answer.found[i];
 		enum verdict v = f->confidence >= VERDICT_CONFIDENT && f->size ?
 				 VERDICT_CONFIDENTLY_WRONG : VERDICT_WRONG;
 
@@ -188,7 +273,7 @@ static void print_machine(const struct run *run, const struct corpus_machine *c,
 		printf("%s\tnot probed: %s\n", c->name,
 		       r->err == -ECHILD ? "the probe crashed" : strerror(-r->err));
 	for (unsigned int i = 0; i < c->usable; i++) {
-		enum verdict v = verdict_of(&c->cache[i], i < r->n ? &r->found[i] : NULL,
+		enum verdict v = verdict_of(&c->cache[i], i < r->answer.n ? &r->answer.found[i] : NULL,
 					    run->method->scope);
 
 		count[v]++;
@@ -198,7 +283,7 @@ static void print_machine(const struct run *run, const struct corpus_machine *c,
 	print_left_out(c);
 	if (run->verbose)
 		printf("# %s: %.1f s of its time, %.1f million loads, prefetch %u\n", c->name,
-		       r->seconds, (double)r->loads * 1e-6, model.prefetch);
+		       r->answer.seconds, (double)r->answer.loads * 1e-6, model.prefetch);
 	fflush(stdout);
 }
 
@@ -212,13 +297,17 @@ static int is_wanted(const struct run *run, const struct corpus_machine *c)
 /* A process of its own for each machine: one that dies takes no other with it. */
 static int start_job(const struct run *run, const struct corpus_machine *c, struct result *r)
 {
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	fflush(stdout);
 	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
+		/* Nobody would read the answer of a run that was cut short. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
 		probe_machine(run, c, r);
 		_exit(0);
 	}
@@ -238,14 +327,14 @@ static int wait_job(struct result *r, size_t n)
 		if (r[i].pid != pid || r[i].done)
 			continue;
 		r[i].err = -ECHILD;
-		r[i].n = 0;
+		r[i].answer.n = 0;
 		r[i].done = 1;
 	}
 	return 0;
 }
 
 static int run_all(const struct run *run, const struct corpus_machine *c, size_t n,
-		   struct result *r, unsigned int count[VERDICTS])
+		   struct result *r, struct keep *keep, unsigned int count[VERDICTS])
 {
 	unsigned int running = 0;
 	size_t next = 0, shown = 0;
@@ -260,7 +349,7 @@ static int run_all(const struct run *run, const struct corpus_machine *c, size_t
 			print_machine(run, &c[shown], &r[shown], count);
 			shown++;
 		} else if (next < n && running < run->jobs) {
-			if (is_wanted(run, &c[next])) {
+			if (is_wanted(run, &c[next]) && !r[next].done) {
 				err = start_job(run, &c[next], &r[next]);
 				running++;
 			}
@@ -268,6 +357,8 @@ static int run_all(const struct run *run, const struct corpus_machine *c, size_t
 		} else {
 			err = wait_job(r, n);
 			running--;
+			if (!err)
+				err = keep_answers(keep, c, n, r);
 		}
 	}
 	while (running-- && wait(NULL) > 0)
@@ -296,6 +387,7 @@ static int all_probed(const struct result *r, size_t n)
 static int judge_table(const struct run *run, const struct corpus_machine *c, size_t n)
 {
 	unsigned int count[VERDICTS] = { 0 }, caches = count_caches(run, c, n);
+	struct keep *keep = NULL;
 	struct result *r;
 	int err, status;
 
@@ -309,11 +401,18 @@ static int judge_table(const struct run *run, const struct corpus_machine *c, si
 		fprintf(stderr, "caches: no memory for the results\n");
 		return EXIT_FAILURE;
 	}
-	err = run_all(run, c, n, r, count);
+	if (open_kept(run, c, n, r, &keep)) {
+		keep_close(keep);
+		munmap(r, n * sizeof(*r));
+		return EXIT_FAILURE;
+	}
+	err = run_all(run, c, n, r, keep, count);
+	keep_close(keep);
 	status = all_probed(r, n) ? EXIT_SUCCESS : EXIT_FAILURE;
 	munmap(r, n * sizeof(*r));
 	if (err) {
-		fprintf(stderr, "caches: a probe could not be started: %s\n", strerror(-err));
+		fprintf(stderr, "caches: a probe could not be started, or its answer not kept: %s\n",
+			strerror(-err));
 		return EXIT_FAILURE;
 	}
 	printf("%u of %u caches right, %u unknown, %u confidently wrong\n", count[VERDICT_RIGHT],
@@ -341,6 +440,9 @@ static void print_help(void)
 	     "  --budget SECONDS       of the machine's own time for the latency curve; default 0 (none)\n"
 	     "                         for sonde, 40 for servet, which has nothing else\n"
 	     "  --jobs N               machines at once; default: as many as there are CPUs\n"
+	     "  --keep FILE            keep each machine's answer in FILE; the same run again goes on\n"
+	     "                         where it was cut short. A run of another build, table, seed...\n"
+	     "                         is refused\n"
 	     "  --verbose              also what was chosen for each cache, and what the probe took\n"
 	     "  --help                 this text\n"
 	     "\n"
@@ -429,6 +531,9 @@ static int take_option(struct run *run, int option, const char *arg)
 		return 0;
 	case 'b':
 		return parse_budget(arg, &run->budget_s);
+	case 'k':
+		run->kept = arg;
+		return *arg ? 0 : -EINVAL;
 	case 'j':
 		err = parse_count(arg, JOBS_MAX, &x);
 		run->jobs = (unsigned int)x;
@@ -446,6 +551,7 @@ static const struct option long_options[] = {
 	{ "machine", required_argument, NULL, 'n' },
 	{ "budget", required_argument, NULL, 'b' },
 	{ "jobs", required_argument, NULL, 'j' },
+	{ "keep", required_argument, NULL, 'k' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },

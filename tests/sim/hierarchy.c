@@ -133,6 +133,7 @@ static void catch_up(struct core *c, unsigned int i, size_t set)
 	double expected = elapsed * h->model->noise.neighbour_hz, chance;
 	uint32_t lines;
 
+	h->journal.is_lost = 1;
 	if (*word == now)
 		return;
 	*word = now;
@@ -186,6 +187,7 @@ static double go_to_memory(struct core *c, uint32_t place)
 	if (m->transfer_cycles > 0 && h->nactive > 1 && is_held(c, h->n, place))
 		return m->transfer_cycles;
 	if (m->memory_gap > 0) {
+		h->journal.is_lost = 1;
 		wait = h->memory_ns > c->ns ? h->memory_ns - c->ns : 0;
 		h->memory_ns = c->ns + wait + m->memory_gap * c->cycle_ns;
 	}
@@ -267,21 +269,23 @@ static double fetch(struct core *c, uint32_t place, unsigned int top, unsigned i
 /* Cycles for which a line in level @i that is there in name is still under way. */
 static double wait_for(struct core *c, unsigned int i, uint32_t tag, double cycles)
 {
-	struct pending *p = &c->prefetcher.pending[i][tag % PREFETCH_PENDING];
-	double wait;
+	struct prefetcher *p = &c->prefetcher;
+	unsigned int slot = tag % PREFETCH_PENDING;
 
-	if (p->tag != tag)
+	if (p->tag[i][slot] != tag)
 		return 0;
-	p->tag = 0;
-	wait = (p->ready_ns - c->ns) / c->cycle_ns - cycles;
-	return wait > 0 ? wait : 0;
+	p->tag[i][slot] = 0;
+	if (c->trace)
+		trace_add_line(c->trace, &p->ready_ns[i][slot], cycles, 1);
+	return hierarchy_wait(p->ready_ns[i][slot], c->ns, c->cycle_ns, cycles);
 }
 
 void hierarchy_prefetch(struct core *c, uint32_t place, unsigned int top)
 {
 	struct hierarchy *h = c->h;
+	struct prefetcher *p = &c->prefetcher;
 	uint32_t tag = tag_of(h, top, place);
-	unsigned int from;
+	unsigned int from, slot = tag % PREFETCH_PENDING;
 	double cycles;
 
 	if (place / METER_CHUNK_PLACES >= h->chunks ||
@@ -289,9 +293,10 @@ void hierarchy_prefetch(struct core *c, uint32_t place, unsigned int top)
 		return;
 	h->loads++;
 	cycles = fetch(c, place, top, &from);
-	c->prefetcher.pending[top][tag % PREFETCH_PENDING] = (struct pending){
-		tag, c->ns + cycles * c->cycle_ns
-	};
+	p->tag[top][slot] = tag;
+	p->ready_ns[top][slot] = c->ns + cycles * c->cycle_ns;
+	if (c->trace)
+		trace_add_line(c->trace, &p->ready_ns[top][slot], cycles, 0);
 }
 
 /* Cycles of address translation. */
@@ -321,45 +326,51 @@ static double translate(struct core *c, uint32_t place)
 	return cycles;
 }
 
-static double load_beyond(struct core *c, uint32_t place)
+/* Cycles of a load that took so many, besides waiting, after @before. */
+static inline double spent(struct core *c, double before, double cycles, double wait)
+{
+	if (c->trace)
+		trace_add_load(c->trace, before, cycles);
+	return before + (cycles + wait);
+}
+
+static double load_beyond(struct core *c, uint32_t place, double before)
 {
 	struct hierarchy *h = c->h;
 	unsigned int from;
-	double cycles = fetch(c, place, 0, &from);
+	double cycles = fetch(c, place, 0, &from), wait = 0;
 
 	if (h->model->prefetch) {
 		if (from == 1)
-			cycles += wait_for(c, 1, tag_of(h, 1, place), cycles);
+			wait = wait_for(c, 1, tag_of(h, 1, place), cycles);
 		prefetch_after_miss(c, place, from > h->top);
+		prefetch_after_load(c, place);
 	}
-	return cycles;
+	return spent(c, before, cycles, wait);
 }
 
 double hierarchy_load(struct core *c, uint32_t place)
 {
 	struct hierarchy *h = c->h;
-	double cycles = translate(c, place);
+	double before = translate(c, place), wait = 0;
 	uint32_t tag;
 	size_t set;
 	int way;
 
 	h->loads++;
 	if (!h->n)
-		return cycles + go_to_memory(c, place);
+		return spent(c, before, go_to_memory(c, place), 0);
 	tag = tag_of(h, 0, place);
 	set = set_of(h, 0, place);
 	way = store_find(c->level[0], set, tag);
-	if (way >= 0) {
-		store_use(c->level[0], set, (unsigned int)way);
-		cycles += h->cost[0][0];
-		if (h->model->prefetch)
-			cycles += wait_for(c, 0, tag, h->cost[0][0]);
-	} else {
-		cycles += load_beyond(c, place);
-	}
-	if (h->model->prefetch)
+	if (way < 0)
+		return load_beyond(c, place, before);
+	store_use(c->level[0], set, (unsigned int)way);
+	if (h->model->prefetch) {
+		wait = wait_for(c, 0, tag, h->cost[0][0]);
 		prefetch_after_load(c, place);
-	return cycles;
+	}
+	return spent(c, 0, before + h->cost[0][0], wait);
 }
 
 void hierarchy_own(struct core *c, uint32_t place)
@@ -389,6 +400,7 @@ static int open_core(struct core *c)
 					      m->cache[i].policy,
 					      (uint32_t)sonde_rng_next(&h->rng)))
 				return -ENOMEM;
+			(*s)->journal = &h->journal;
 		}
 		c->level[i] = *s;
 	}
@@ -397,6 +409,7 @@ static int open_core(struct core *c)
 
 		if (store_open(&c->tlb[i], m->tlb[i].pages / ways, ways, POLICY_LRU, 1))
 			return -ENOMEM;
+		c->tlb[i].journal = &h->journal;
 	}
 	return 0;
 }
@@ -533,4 +546,5 @@ void hierarchy_close(struct hierarchy *h)
 	free(h->core);
 	free(h->active);
 	free(h->base);
+	journal_free(&h->journal);
 }

@@ -9,10 +9,13 @@
 
 #include "../../lib/rng.h"
 #include "index.h"
+#include "journal.h"
 #include "prefetch.h"
 #include "store.h"
+#include "trace.h"
 
 struct hierarchy;
+struct walk;
 
 /* What disturbs a CPU, and when next. */
 enum event {
@@ -38,6 +41,8 @@ enum event {
  * @next_ns: when something happens next
  * @event_ns: when each kind does
  * @pauses: gaps and slices so far
+ * @trace: what loads do to its time is written down there; NULL: nowhere
+ * @walk: the walk that watches for all that happens to the CPU, NULL: none does
  */
 struct core {
 	struct hierarchy *h;
@@ -49,6 +54,8 @@ struct core {
 	double ns, cycle_ns, next_ns;
 	double event_ns[EVENTS];
 	uint64_t pauses;
+	struct trace *trace;
+	struct walk *walk;
 };
 
 /**
@@ -68,6 +75,7 @@ struct core {
  * @memory_ns: when the memory is free again
  * @rng: of everything random
  * @loads: so far
+ * @journal: of all sets
  */
 struct hierarchy {
 	const struct machine_model *model;
@@ -85,6 +93,7 @@ struct hierarchy {
 	double memory_ns;
 	struct sonde_rng rng;
 	uint64_t loads;
+	struct journal journal;
 };
 
 /* 0, -ENOMEM, -EINVAL. @model must live as long. */
@@ -108,6 +117,14 @@ void hierarchy_prefetch(struct core *c, uint32_t place, unsigned int top);
 
 /* Somebody else's lines replace @n of level @i, anywhere. */
 void hierarchy_disturb(struct core *c, unsigned int i, size_t n);
+
+/* Cycles until a line is there that is wanted @cycles after @ns. */
+static inline double hierarchy_wait(double ready_ns, double ns, double cycle_ns, double cycles)
+{
+	double wait = (ready_ns - ns) / cycle_ns - cycles;
+
+	return wait > 0 ? wait : 0;
+}
 
 /* Uniform on 0 to 1. */
 static inline double hierarchy_chance(struct hierarchy *h)

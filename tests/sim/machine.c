@@ -7,6 +7,7 @@
 #include "machine.h"
 #include "noise.h"
 #include "pagemap.h"
+#include "walk.h"
 
 #define CHAIN_CYCLES	1024
 /* What moving to another CPU takes, and leaves behind there. */
@@ -14,19 +15,6 @@
 #define MOVE_LINES	16
 /* gaps() looks this often. */
 #define LOOK_NS		1000.0
-
-/**
- * struct walk - a cycle that a CPU goes along
- * @core: which
- * @places: of the cycle
- * @n: how many
- * @at: the next one
- */
-struct walk {
-	struct core *core;
-	uint32_t *places;
-	size_t n, room, at;
-};
 
 struct machine {
 	struct meter meter;
@@ -54,6 +42,7 @@ static int machine_pages(struct meter *m, size_t chunks)
 
 	if (chunks > m->max_bytes / METER_CHUNK)
 		return -ENOMEM;
+	walk_settle(&k->walk);
 	frame = malloc(chunks * sizeof(*frame));
 	told = malloc(chunks * sizeof(*told));
 	if (!frame || !told) {
@@ -90,46 +79,6 @@ static int machine_frames(struct meter *m, size_t first, size_t n, uint64_t *out
 
 /* ---- walking ------------------------------------------------------------- */
 
-static void go_on(struct walk *w, uint64_t steps)
-{
-	struct core *c = w->core;
-	size_t at = w->at;
-
-	for (uint64_t i = 0; i < steps && w->n; i++) {
-		noise_spend(c, hierarchy_load(c, w->places[at]));
-		at = at + 1 < w->n ? at + 1 : 0;
-	}
-	w->at = at;
-}
-
-/* Write every place once. */
-static void write_walk(struct walk *w)
-{
-	for (size_t i = 0; i < w->n; i++) {
-		noise_spend(w->core, hierarchy_load(w->core, w->places[i]));
-		hierarchy_own(w->core, w->places[i]);
-	}
-}
-
-/* 0, -ENOMEM. */
-static int link_walk(struct walk *w, const uint32_t *places, size_t n)
-{
-	uint32_t *copy;
-
-	if (n > w->room) {
-		copy = realloc(w->places, n * sizeof(*copy));
-		if (!copy)
-			return -ENOMEM;
-		w->places = copy;
-		w->room = n;
-	}
-	for (size_t i = 0; i < n; i++)
-		w->places[i] = places[i];
-	w->n = n;
-	w->at = 0;
-	return 0;
-}
-
 /* The counter, which advances in steps. */
 static uint64_t read_counter(const struct machine *k, const struct core *c)
 {
@@ -150,9 +99,9 @@ static void machine_link(struct meter *m, const uint32_t *places, size_t n)
 {
 	struct machine *k = to_machine(m);
 
-	if (link_walk(&k->walk, places, n))
+	if (walk_link(&k->walk, places, n))
 		abort();	/* a test's machine, not a user's */
-	write_walk(&k->walk);
+	walk_write(&k->walk);
 }
 
 static void machine_chase(struct meter *m, uint64_t skip, unsigned int steps,
@@ -161,11 +110,12 @@ static void machine_chase(struct meter *m, uint64_t skip, unsigned int steps,
 	struct machine *k = to_machine(m);
 	struct core *c = k->walk.core;
 
-	go_on(&k->walk, skip);
+	k->walk.left = skip + (uint64_t)steps * nout;
+	walk_go(&k->walk, skip);
 	for (size_t i = 0; i < nout; i++) {
 		out[i].chain = time_chain(k, c);
 		out[i].begin = read_counter(k, c);
-		go_on(&k->walk, steps);
+		walk_go(&k->walk, steps);
 		out[i].ticks = read_counter(k, c) - out[i].begin;
 	}
 }
@@ -198,6 +148,7 @@ static int machine_move(struct meter *m, unsigned int cpu)
 		return -EINVAL;
 	if (cpu == k->walk.core->cpu)
 		return 0;
+	walk_settle(&k->walk);
 	c = start_core(k, cpu, k->walk.core->ns + MOVE_NS);
 	if (!c)
 		return -ENOMEM;
@@ -244,7 +195,7 @@ static void end_window(struct machine *k, struct lane *a)
 /* One load of a lane, and what it leads to. */
 static void advance(struct machine *k, struct lane *a)
 {
-	go_on(&a->walk, 1);
+	walk_step(&a->walk);
 	if (a->done == a->l->nout || --a->left)
 		return;
 	end_window(k, a);
@@ -274,7 +225,7 @@ static int open_lane(struct machine *k, struct lane *a, const struct meter_lane 
 	if (l->cpu >= cpus_of(k) || !l->n)
 		return -EINVAL;
 	a->walk.core = start_core(k, l->cpu, k->walk.core->ns);
-	return a->walk.core ? link_walk(&a->walk, l->places, l->n) : -ENOMEM;
+	return a->walk.core ? walk_link(&a->walk, l->places, l->n) : -ENOMEM;
 }
 
 /* Every lane writes its cycle and goes its untimed loads; then all start at once. */
@@ -283,8 +234,8 @@ static void assemble(struct machine *k, struct lane *lane, size_t n)
 	double start = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		write_walk(&lane[i].walk);
-		go_on(&lane[i].walk, lane[i].l->skip);
+		walk_write(&lane[i].walk);
+		walk_go(&lane[i].walk, lane[i].l->skip);
 		start = fmax(start, lane[i].walk.core->ns);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -302,6 +253,7 @@ static int machine_together(struct meter *m, const struct meter_lane *lanes, siz
 	double end = k->walk.core->ns;
 	int err = lane ? 0 : -ENOMEM;
 
+	walk_settle(&k->walk);
 	for (size_t i = 0; i < nlanes && !err; i++)
 		err = open_lane(k, &lane[i], &lanes[i]);
 	if (!err && nlanes) {
@@ -312,7 +264,7 @@ static int machine_together(struct meter *m, const struct meter_lane *lanes, siz
 	for (size_t i = 0; lane && i < nlanes; i++) {
 		if (lane[i].walk.core)
 			end = fmax(end, lane[i].walk.core->ns);
-		free(lane[i].walk.places);
+		walk_close(&lane[i].walk);
 	}
 	k->walk.core->ns = end;
 	noise_start(k->walk.core);
@@ -355,6 +307,7 @@ static int machine_stream(struct meter *m, const struct meter_stream *lanes, siz
 	struct core *c;
 	int err = window_ns ? 0 : -ENOMEM;
 
+	walk_settle(&k->walk);
 	for (size_t i = 0; i < n && !err; i++)
 		err = check_stream(k, &lanes[i]);
 	if (!err)
@@ -392,9 +345,12 @@ static double machine_now(struct meter *m)
 	return to_machine(m)->walk.core->ns / 1e9;
 }
 
-uint64_t machine_loads(const struct meter *m)
+uint64_t machine_loads(struct meter *m)
 {
-	return ((const struct machine *)(const void *)m)->hierarchy.loads;
+	struct machine *k = to_machine(m);
+
+	walk_settle(&k->walk);
+	return k->hierarchy.loads;
 }
 
 /* ---- making and ending it ------------------------------------------------ */
@@ -404,7 +360,7 @@ static void machine_close(struct meter *m)
 	struct machine *k = to_machine(m);
 
 	hierarchy_close(&k->hierarchy);
-	free(k->walk.places);
+	walk_close(&k->walk);
 	free(k->frame);
 	free(k->told);
 	free(k);

@@ -202,7 +202,7 @@ static inline unsigned int machine_place(const struct machine_model *model, unsi
 int machine_open(struct meter **m, const struct machine_model *model, uint64_t seed);
 
 /* Loads simulated so far, prefetches and the links' writes included. */
-uint64_t machine_loads(const struct meter *m);
+uint64_t machine_loads(struct meter *m);
 
 /* As in nanoBench, "LRU", "QLRU_H11_M1_R0_U0"... */
 const char *machine_policy_name(enum machine_policy policy);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "noise.h"
+#include "walk.h"
 
 /* The neighbour's share and the clock wander this often, a second. */
 #define NEIGHBOUR_HZ	60.0
@@ -118,6 +119,8 @@ void noise_start(struct core *c)
 
 void noise_happen(struct core *c)
 {
+	if (c->walk)
+		walk_settle(c->walk);
 	while (c->ns >= c->next_ns) {
 		for (unsigned int e = 0; e < EVENTS; e++) {
 			if (c->ns < c->event_ns[e])

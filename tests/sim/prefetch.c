@@ -39,7 +39,7 @@ static void follow_stride(struct core *c, uint32_t place)
 	struct prefetcher *p = &c->prefetcher;
 	int64_t stride = (int64_t)place - p->last, next = place + STRIDE_AHEAD * stride;
 
-	p->same = stride == p->stride ? p->same + 1 : 0;
+	p->same = stride == p->stride;
 	p->stride = stride;
 	p->last = place;
 	if (p->same && stride && llabs(stride) <= STRIDE_MAX && same_chunk(next, place))

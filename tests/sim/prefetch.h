@@ -7,6 +7,7 @@
 #ifndef TESTS_SIM_PREFETCH_H
 #define TESTS_SIM_PREFETCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "machine.h"
@@ -37,24 +38,28 @@ struct region {
 };
 
 /**
- * struct pending - a line under way
- * @tag: which, 0: none
- * @ready_ns: when it is there
+ * struct prefetcher - what all of them know
+ * @last: place of the last load
+ * @stride: from the one before
+ * @same: that was the stride before, too
+ * @stream, @region: of pages
+ * @seen: lines that were used in the last page that was entered by each line
+ * @tag: lines under way into levels 1 and 2, in slots by their tags; 0: none
+ * @ready_ns: when each is there
  */
-struct pending {
-	uint32_t tag;
-	double ready_ns;
-};
-
 struct prefetcher {
 	uint32_t last;
+	int same;
 	int64_t stride;
-	unsigned int same;
 	struct stream stream[PREFETCH_PAGES];
 	struct region region[PREFETCH_PAGES];
 	uint64_t seen[METER_CHUNK_LINES];
-	struct pending pending[2][PREFETCH_PENDING];
+	uint32_t tag[2][PREFETCH_PENDING];
+	double ready_ns[2][PREFETCH_PENDING];
 };
+
+/* Bytes of it that decide on what is fetched; the rest is time. */
+#define PREFETCH_STATE	offsetof(struct prefetcher, ready_ns)
 
 struct core;
 

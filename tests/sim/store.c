@@ -20,7 +20,7 @@
  * @high: upper bit
  */
 struct bits {
-	uint64_t valid, low, high, words;
+	uint64_t valid, low, high;
 };
 
 /**
@@ -54,8 +54,32 @@ static uint32_t *stamps_of(const struct store *s, size_t set)
 	return s->block + set * s->stride + s->padded;
 }
 
+static uint32_t *set_of(const struct store *s, size_t set)
+{
+	return s->block + set * s->stride;
+}
+
+/* The set is about to change. */
+static inline void note_change(struct store *s, uint32_t *words)
+{
+	uint32_t *mark = words + s->stride - 2;
+
+	if (!s->journal || !s->journal->is_open || *mark == s->journal->epoch)
+		return;
+	*mark = s->journal->epoch;
+	journal_add(s->journal, words, s->stride - 2);
+}
+
+/* Chance or a count of all that went before has a part in what happens. */
+static void note_chance(struct store *s)
+{
+	if (s->journal)
+		s->journal->is_lost = 1;
+}
+
 static uint32_t draw(struct store *s, uint32_t below)
 {
+	note_chance(s);
 	/* xorshift32 (Marsaglia 2003) */
 	s->random ^= s->random << 13;
 	s->random ^= s->random >> 17;
@@ -205,17 +229,45 @@ static int insert_bimodal(struct store *s, size_t set)
 
 static uint32_t fill_stamped(struct store *s, size_t set, uint32_t tag)
 {
-	uint32_t stamp = new_stamp(s), *tags = s->block + set * s->stride, victim;
+	uint32_t stamp = new_stamp(s), *tags = set_of(s, set), victim;
 	uint32_t *stamps = stamps_of(s, set);
 	unsigned int way = choose_oldest(stamps, s->ways);
 
-	if (s->policy == POLICY_DIP && insert_bimodal(s, set))
+	note_chance(s);
+	if (insert_bimodal(s, set))
 		stamp = OLDEST;
 	victim = tags[way];
 	tags[way] = tag;
 	stamps[way] = stamp;
 	return victim;
 }
+
+/* ---- lines in order ------------------------------------------------------ */
+
+/* Have @tag first, instead of what is at @way; those between go one back. */
+static void put_first(uint32_t *tags, uint32_t tag, unsigned int way)
+{
+	memmove(tags + 1, tags, way * sizeof(*tags));
+	tags[0] = tag;
+}
+
+static uint32_t fill_list(struct store *s, uint32_t *tags, uint32_t tag)
+{
+	uint32_t victim = tags[s->ways - 1];
+
+	note_change(s, tags);
+	put_first(tags, tag, s->ways - 1);
+	return victim;
+}
+
+static void drop_of_list(struct store *s, uint32_t *tags, unsigned int way)
+{
+	note_change(s, tags);
+	memmove(tags + way, tags + way + 1, (s->ways - 1 - way) * sizeof(*tags));
+	tags[s->ways - 1] = 0;
+}
+
+/* ---- what happens to a set ----------------------------------------------- */
 
 static void note_use(struct store *s, struct bits *b, unsigned int way)
 {
@@ -237,12 +289,15 @@ static void note_use(struct store *s, struct bits *b, unsigned int way)
 
 uint32_t store_fill(struct store *s, size_t set, uint32_t tag)
 {
-	uint32_t *tags = s->block + set * s->stride, victim;
+	uint32_t *tags = set_of(s, set), victim;
 	struct bits *b;
 	unsigned int way;
 
-	if (s->is_stamped)
+	if (s->is_list)
+		return fill_list(s, tags, tag);
+	if (s->policy == POLICY_DIP)
 		return fill_stamped(s, set, tag);
+	note_change(s, tags);
 	b = bits_of(s, set);
 	way = choose(s, b);
 	victim = tags[way];
@@ -256,25 +311,45 @@ uint32_t store_fill(struct store *s, size_t set, uint32_t tag)
 
 void store_use(struct store *s, size_t set, unsigned int way)
 {
+	uint32_t *tags = set_of(s, set);
 	struct bits *b;
 
-	if (s->is_stamped) {
-		if (s->policy != POLICY_FIFO)
-			stamps_of(s, set)[way] = new_stamp(s);
+	switch (s->policy) {
+	case POLICY_LRU:
+		if (way) {
+			note_change(s, tags);
+			put_first(tags, tags[way], way);
+		}
 		return;
+	case POLICY_FIFO:
+	case POLICY_RANDOM:
+		return;
+	case POLICY_DIP:
+		note_chance(s);
+		stamps_of(s, set)[way] = new_stamp(s);
+		return;
+	default:
+		note_change(s, tags);
+		b = bits_of(s, set);
+		if (s->policy >= POLICY_QLRU_H11_M1_R0_U0)
+			set_age(b, way, ages[s->policy].hit[age_of(b, way)]);
+		note_use(s, b, way);
 	}
-	b = bits_of(s, set);
-	if (s->policy >= POLICY_QLRU_H11_M1_R0_U0)
-		set_age(b, way, ages[s->policy].hit[age_of(b, way)]);
-	note_use(s, b, way);
 }
 
 void store_drop(struct store *s, size_t set, unsigned int way)
 {
+	uint32_t *tags = set_of(s, set);
 	struct bits *b;
 
-	s->block[set * s->stride + way] = 0;
-	if (s->is_stamped) {
+	if (s->is_list) {
+		drop_of_list(s, tags, way);
+		return;
+	}
+	note_change(s, tags);
+	tags[way] = 0;
+	if (s->policy == POLICY_DIP) {
+		note_chance(s);
 		stamps_of(s, set)[way] = 0;
 		return;
 	}
@@ -292,25 +367,33 @@ void store_clear(struct store *s)
 	s->selector = 0;
 }
 
+static int keeps_bits(enum machine_policy policy)
+{
+	return policy != POLICY_LRU && policy != POLICY_FIFO && policy != POLICY_DIP;
+}
+
 int store_open(struct store *s, size_t sets, unsigned int ways, enum machine_policy policy,
 	       uint32_t seed)
 {
+	unsigned int words = 0;
 	int next = 0;
 
 	*s = (struct store){
 		.sets = sets, .ways = ways, .policy = policy,
 		.clock = OLDEST, .random = seed | 1,
 		.padded = (ways + 3) & ~3U,
-		.is_stamped = policy == POLICY_LRU || policy == POLICY_FIFO ||
-			      policy == POLICY_DIP,
+		.is_list = policy == POLICY_LRU || policy == POLICY_FIFO,
 		.all = ways < 64 ? (1ULL << ways) - 1 : UINT64_MAX,
 	};
-	if (!s->is_stamped && ways > MACHINE_WAYS)
+	if (keeps_bits(policy) && ways > MACHINE_WAYS)
 		return -EINVAL;
-	/* The last word is the caller's, see store_word(). */
-	s->stride = s->is_stamped ? (s->padded + ways + 1 + 3) & ~3U :
-				    s->padded + sizeof(struct bits) / sizeof(uint32_t);
-	s->bytes = sets * s->stride * sizeof(*s->block);
+	if (policy == POLICY_DIP)
+		words = ways;
+	else if (!s->is_list)
+		words = sizeof(struct bits) / sizeof(uint32_t);
+	/* The last two words are the journal's and the caller's. */
+	s->stride = (s->padded + words + 2 + 3) & ~3U;
+	s->bytes = (sets * s->stride + STORE_AT_ONCE) * sizeof(*s->block);
 	s->block = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->block == MAP_FAILED) {
