@@ -53,7 +53,7 @@ export V
 
 # Goals that install packages first run alone, then make anew: what pkg-config
 # answers below must be asked after the packages are there.
-ifneq ($(filter deps deps-check help clean run check check-long check-kernels check-debug check-corpus check-mpi-long check-debian budget,$(MAKECMDGOALS)),)
+ifneq ($(filter deps deps-check help clean run check check-long check-kernels check-debug check-corpus check-mpi-long check-cluster-long check-debian budget,$(MAKECMDGOALS)),)
 SONDE_DEFERRED := 1
 endif
 
@@ -129,7 +129,7 @@ check: deps-check ## install what is needed, build, run all tests
 
 check-long: ## make check and all that takes longer
 	$(Q)for part in check check-kernels check-debug check-corpus check-sim check-dsm-long \
-			check-mpi-long check-counts check-debian; do \
+			check-mpi-long check-cluster-long check-counts check-debian; do \
 		$(MAKE) --no-print-directory $$part || exit; done
 
 # Unit tests that hang are found; those on a machine with much other work are not.

@@ -33,7 +33,7 @@ static int is_left_out(const char *name)
 		"schema", "created", "elapsed_s", "samples", "windows", "discarded", "confidence",
 		"sweeps", "capacity_curve", "claims", "claim_sources", "claimed", "claimed_only",
 		"notes", "pairs", "ratio", "why", "agrees", "cpuset", "collectives", "softness",
-		"pooled", "overhead_ticks", "step_ticks",
+		"pooled", "overhead_ticks", "step_ticks", "matrix",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -216,7 +216,7 @@ static void name_part(const char *key, const json_t *value, char text[TEXT_LEN])
 static char *identify(const json_t *element, char *text, size_t len)
 {
 	static const char *const keys[] = {
-		"level", "operation", "way", "bytes", "size", "pages", "node", "cores", "cpu", "cpus",
+		"method", "level", "operation", "way", "bytes", "size", "pages", "node", "cores", "cpu", "cpus",
 	};
 	size_t at = 0;
 
@@ -225,8 +225,9 @@ static char *identify(const json_t *element, char *text, size_t len)
 		const json_t *value = get_known(element, keys[i]);
 		char part[TEXT_LEN];
 
-		/* A cache has a level, and its size is what was measured of it. */
-		if (!value || (!strcmp(keys[i], "size") && get_known(element, "level")))
+		/* A cache has a level; its size, and by what method, is what was measured. */
+		if (!value || (get_known(element, "level") &&
+			       (!strcmp(keys[i], "size") || !strcmp(keys[i], "method"))))
 			continue;
 		name_part(keys[i], value, part);
 		if (*part)
