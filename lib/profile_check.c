@@ -239,6 +239,104 @@ static const struct field bandwidth_fields[] = {
 	{ NULL, 0, 0, NULL },
 };
 
+static const struct field place_fields[] = {
+	{ "cpu", WHOLE, MUST | NIL, NULL },
+	{ "rank", WHOLE, MUST | NIL, NULL },
+	{ "node", WHOLE, MUST, NULL },
+	{ "host", STRING, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field latency_row_fields[] = {
+	{ "latency_ns", REALS, MUST, NULL },
+	{ "layers", REALS, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field latency_pair_fields[] = {
+	{ "places", REALS, MUST, NULL },
+	{ "latency_ns", REAL, MUST | NIL, NULL },
+	{ "latency_ns_ci", PAIR, MUST, NULL },
+	{ "layer", WHOLE, MUST | NIL, NULL },
+	{ "windows", WHOLE, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field place_group_fields[] = {
+	{ "places", REALS, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field message_fields[] = {
+	{ "bytes", WHOLE, MUST, NULL },
+	{ "latency_ns", REAL, MUST | NIL, NULL },
+	{ "latency_ns_ci", PAIR, MUST, NULL },
+	{ "gap_ns", REAL, MUST | NIL, NULL },
+	{ "bytes_s", REAL, MUST | NIL, NULL },
+	{ "send_ns", REAL, MUST | NIL, NULL },
+	{ "receive_ns", REAL, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field segment_fields[] = {
+	{ "from_bytes", WHOLE, MUST, NULL },
+	{ "to_bytes", WHOLE, MUST, NULL },
+	{ "gap_ns", REAL, MUST | NIL, NULL },
+	{ "byte_ns", REAL, MUST | NIL, NULL },
+	{ "start_ns", REAL, MUST, NULL },
+	{ "per_byte_ns", REAL, MUST, NULL },
+	{ "error", REAL, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field loggp_fields[] = {
+	{ "latency_ns", REAL, MUST | NIL, NULL },
+	{ "send_ns", REAL, MUST | NIL, NULL },
+	{ "receive_ns", REAL, MUST | NIL, NULL },
+	{ "segments", LIST, MUST, segment_fields },
+	{ "why", STRING, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field concurrency_fields[] = {
+	{ "pairs", WHOLE, MUST, NULL },
+	{ "ratio", REAL, MUST, NULL },
+	{ "bytes_s", REAL, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field layer_fields[] = {
+	{ "latency_ns", REAL, MUST, NULL },
+	{ "latency_ns_low", REAL, MUST, NULL },
+	{ "latency_ns_high", REAL, MUST, NULL },
+	{ "npairs", WHOLE, MUST, NULL },
+	{ "npairs_measured", WHOLE, MUST, NULL },
+	{ "groups", LIST, MUST, place_group_fields },
+	{ "representative", REALS, MUST, NULL },
+	{ "points", LIST, MUST, message_fields },
+	{ "loggp", OBJECT, MUST | NIL, loggp_fields },
+	{ "concurrency", LIST, MUST, concurrency_fields },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field comm_method_fields[] = {
+	{ "method", STRING, MUST, NULL },
+	{ "via", STRING, MUST | NIL, NULL },
+	{ "bytes", WHOLE, MUST | NIL, NULL },
+	{ "matrix", LIST, MUST, latency_row_fields },
+	{ "pairs", LIST, MUST, latency_pair_fields },
+	{ "layers", LIST, MUST, layer_fields },
+	{ "elapsed_s", REAL, MUST | NIL, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
+static const struct field communication_fields[] = {
+	{ "places", LIST, MUST, place_fields },
+	{ "methods", LIST, MUST, comm_method_fields },
+	{ "notes", STRINGS, MUST, NULL },
+	{ NULL, 0, 0, NULL },
+};
+
 /* What is in it is libsonde-coll's matter. */
 static const struct field collectives_fields[] = {
 	{ NULL, 0, 0, NULL },
@@ -285,6 +383,7 @@ const struct field profile_fields[] = {
 	{ "sharing", OBJECT, NIL, sharing_fields },
 	{ "transfers", OBJECT, 0, transfers_fields },
 	{ "bandwidth", OBJECT, 0, bandwidth_fields },
+	{ "communication", OBJECT, 0, communication_fields },
 	{ "collectives", OBJECT, 0, collectives_fields },
 	{ "notes", STRINGS, 0, NULL },
 	{ NULL, 0, 0, NULL },

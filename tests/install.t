@@ -55,25 +55,28 @@ no_path() {
 	! readelf -d "$root/usr/bin/sonde" "$root"/usr/lib/libsonde.so.* | grep -E 'R(UN)?PATH'
 }
 
-# Where no MPI is there is nothing to be found.
-tune() {
-	for program in "$root"/usr/lib/sonde/sonde-tune-*; do
+# jobs PROGRAM COMMAND...: where no MPI is there is nothing to be found.
+jobs() {
+	programs=$1
+	shift
+	for program in "$root/usr/lib/sonde/$programs"-*; do
 		[ -e "$program" ] || continue
 		! readelf -d "$program" | grep -E 'R(UN)?PATH' || return 1
 		rank=PMI_RANK
 		[ "${program##*-}" = mpich ] || rank=OMPI_COMM_WORLD_RANK
 		# It starts, alone, and says that it is.
-		env "$rank=0" "$root/usr/bin/sonde" tune alltoall --no-save 2>&1 |
+		env "$rank=0" "$root/usr/bin/sonde" "$@" 2>&1 |
 			grep 'one rank has nobody' || return 1
 	done
 }
 
-echo 1..6
+echo 1..7
 # The machine's own packages are not below the root.
 check "make install succeeds" env -u PKG_CONFIG_SYSROOT_DIR -u PKG_CONFIG_PATH make -s O="$O" DESTDIR="$root" prefix=/usr install
 check "the installed command runs" "$root/usr/bin/sonde" --version
 check "a program builds with pkg-config" compile
 check "it reads a profile that the installed command wrote" report
 check "no path of the build tree is left in what is installed" no_path
-check "the installed command finds the programs that tune for each MPI" tune
+check "the installed command finds the programs that tune for each MPI" jobs sonde-tune tune alltoall --no-save
+check "and those that measure communication" jobs sonde-comm comm
 exit $failed

@@ -7,8 +7,8 @@ $(O)/.libdir: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '$(libdir)' | cmp -s - $@ || echo '$(libdir)' >$@
 
-$(O)/tools/run-preload.o $(O)/tools/cmd-tune.o: $(O)/.libdir
-$(O)/tools/run-preload.o $(O)/tools/cmd-tune.o: SONDE_CPPFLAGS += -DSONDE_LIBDIR=\"$(libdir)\"
+$(O)/tools/run-preload.o $(O)/tools/launcher.o: $(O)/.libdir
+$(O)/tools/run-preload.o $(O)/tools/launcher.o: SONDE_CPPFLAGS += -DSONDE_LIBDIR=\"$(libdir)\"
 
 # Scotch is optional, and has no pkg-config: `sonde map` also finds placements without.
 ifndef SONDE_DEFERRED

@@ -55,8 +55,8 @@ struct cli_command {
 	int (*set_program)(void *options, char **argv);
 };
 
-extern const struct cli_command cmd_analyse, cmd_bench, cmd_cache, cmd_clock, cmd_colour, cmd_dsm,
-	cmd_info, cmd_map, cmd_memory, cmd_report, cmd_run, cmd_share, cmd_sim, cmd_tune;
+extern const struct cli_command cmd_analyse, cmd_bench, cmd_cache, cmd_clock, cmd_colour, cmd_comm,
+	cmd_dsm, cmd_info, cmd_map, cmd_memory, cmd_report, cmd_run, cmd_share, cmd_sim, cmd_tune;
 
 /* Every command's options begin with this, and its table ends with the macro. */
 struct cli_common {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
+#include "comm.h"
 #include "compare.h"
 #include "text.h"
 #include "describe.h"
@@ -256,6 +257,11 @@ static int show(const struct machine *m, const struct report_options *o)
 		cli_error("not enough memory for the table");
 		return CLI_FAILED;
 	}
+	putchar('\n');
+	if (m->comm && print_comm(m->comm)) {
+		cli_error("not enough memory for the table");
+		return CLI_FAILED;
+	}
 	printf("\nCopies between processes\n");
 	bench_describe(m->transfers, m->profile, bench_print_line, NULL);
 	printf("\nIn use\n");
@@ -296,6 +302,23 @@ static int measure_memory(struct machine *m, const struct report_options *o)
 	return status == CLI_CANNOT_MEASURE ? CLI_DONE : status;
 }
 
+/* Likewise; for a tenth of the time that caches may take. */
+static int measure_comm(struct machine *m, const struct report_options *o)
+{
+	struct comm_options how = { .seed = o->measure.seed,
+				    .budget_s = o->measure.budget_s / 10 };
+	unsigned int *cpus;
+	int n = machine_list_cpus(m, &cpus), status;
+
+	if (n < 0) {
+		cli_error("not enough memory for the list of CPUs");
+		return CLI_FAILED;
+	}
+	status = n < 2 ? CLI_DONE : machine_measure_comm(m, &how, cpus, (size_t)n);
+	free(cpus);
+	return status == CLI_CANNOT_MEASURE ? CLI_DONE : status;
+}
+
 static int measure_and_write(struct machine *m, struct output *out,
 			     const struct report_options *o)
 {
@@ -311,6 +334,8 @@ static int measure_and_write(struct machine *m, struct output *out,
 		status = measure_sharing(m, o);
 	if (status == CLI_DONE)
 		status = measure_memory(m, o);
+	if (status == CLI_DONE)
+		status = measure_comm(m, o);
 	if (status == CLI_DONE)
 		status = machine_measure_transfers(m, &o->measure);
 	if (status == CLI_DONE)

@@ -235,7 +235,7 @@ static void name_part(const char *key, const json_t *value, char text[TEXT_LEN])
 static char *identify(const json_t *element, char *text, size_t len)
 {
 	static const char *const keys[] = {
-		"level", "operation", "way", "bytes", "size", "pages", "node", "cores", "cpu", "cpus",
+		"method", "level", "operation", "way", "bytes", "size", "pages", "node", "cores", "cpu", "cpus",
 	};
 	size_t at = 0;
 
@@ -244,8 +244,9 @@ static char *identify(const json_t *element, char *text, size_t len)
 		const json_t *value = get_known(element, keys[i]);
 		char part[TEXT_LEN];
 
-		/* A cache has a level, and its size is what was measured of it. */
-		if (!value || (!strcmp(keys[i], "size") && get_known(element, "level")))
+		/* A cache has a level; its size, and by what method, is what was measured. */
+		if (!value || (get_known(element, "level") &&
+			       (!strcmp(keys[i], "size") || !strcmp(keys[i], "method"))))
 			continue;
 		name_part(keys[i], value, part);
 		if (*part)

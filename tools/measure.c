@@ -327,6 +327,7 @@ void machine_close(struct machine *m)
 	sonde_prefetch_close(m->prefetch);
 	sonde_recorder_close(m->recorder);
 	sonde_profile_free(m->profile);
+	sonde_comm_report_free(m->comm);
 	sonde_memory_report_free(m->memory);
 	sonde_share_report_free(m->sharing);
 	sonde_cache_report_free(m->caches);

@@ -5,6 +5,7 @@
 
 #include <sonde/claims.h>
 #include <sonde/clock.h>
+#include <sonde/comm.h>
 #include <sonde/frames.h>
 #include <sonde/prefetch.h>
 #include <sonde/memory.h>
@@ -94,6 +95,7 @@ int measure_set_no_prefetch(void *options, const char *arg);
  * @caches: NULL until measured
  * @sharing: NULL until measured
  * @memory: likewise
+ * @comm: likewise
  * @transfers: what copies between processes cost; NULL until measured
  * @profile: all of it as a document
  * @recorder: of the samples; NULL if they are not kept
@@ -111,6 +113,7 @@ struct machine {
 	struct sonde_cache_report *caches;
 	struct sonde_share_report *sharing;
 	struct sonde_memory_report *memory;
+	struct sonde_comm_report *comm;
 	struct bench_result *transfers;
 	struct sonde_profile *profile;
 	struct sonde_recorder *recorder;

@@ -15,6 +15,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_cache,
 	&cmd_share,
 	&cmd_memory,
+	&cmd_comm,
 	&cmd_colour,
 	&cmd_clock,
 	&cmd_bench,

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sonde/clock.h>
+#include <sonde/comm.h>
 #include <sonde/memory.h>
 #include <sonde/probe.h>
 #include <sonde/region.h>
@@ -130,6 +131,16 @@ int sonde_profile_set_claims(struct sonde_profile *profile, const struct sonde_c
  */
 int sonde_profile_set_bandwidth(struct sonde_profile *profile,
 				const struct sonde_memory_report *report);
+
+/**
+ * sonde_profile_set_communication() - what messages between places cost
+ * @profile: the profile
+ * @report: what sonde_probe_comm() measured, or `sonde comm` in an MPI job
+ *
+ * Return: 0, -ENOMEM. Since: 0.1
+ */
+int sonde_profile_set_communication(struct sonde_profile *profile,
+				    const struct sonde_comm_report *report);
 
 /**
  * sonde_profile_set_sharing() - which CPUs share which cache

@@ -15,7 +15,7 @@ options_of_page() {
 }
 
 @test "every command has a page with the options of its --help, both ways" {
-	for command in info report cache share memory clock analyse; do
+	for command in info report cache share memory comm clock analyse; do
 		[ -n "$(options_of_help $command)" ]
 		diff <(options_of_help $command) <(options_of_page sonde-$command.1)
 	done
@@ -23,7 +23,7 @@ options_of_page() {
 }
 
 @test "every short option of --help is in the page" {
-	for command in info report cache share memory clock analyse; do
+	for command in info report cache share memory comm clock analyse; do
 		while read -r letter; do
 			grep -q "^\.It Fl $letter " "$SOURCE/man/sonde-$command.1"
 		done < <("$SONDE" $command --help | sed -n 's/^  -\([a-zA-Z]\), .*/\1/p')
@@ -39,7 +39,7 @@ options_of_page() {
 @test "the pages are clean mdoc with examples" {
 	for page in sonde.1 sonde-info.1 sonde-cache.1 sonde-clock.1 sonde-report.1 \
 		sonde-profile.5 sonde_profile.3 sonde_probe.3 sonde-share.1 sonde_share.3 \
-		sonde-memory.1 sonde_memory.3 \
+		sonde-memory.1 sonde_memory.3 sonde-comm.1 sonde_comm.3 \
 		sonde-analyse.1 sonde-samples.5 sonde-dsm.1 sonde_dsm.3; do
 		run mandoc -Tlint -Wwarning "$SOURCE/man/$page"
 		[ "$status" -eq 0 ]
@@ -80,12 +80,13 @@ fields_of() {
 }
 
 @test "the pages of the library have every function of their headers" {
-	for topic in profile probe share memory; do
+	for topic in profile probe share memory comm; do
 		while read -r function; do
 			case $function in
 			sonde_profile_*) page=sonde_profile.3 ;;
 			sonde_share_*|sonde_probe_share) page=sonde_share.3 ;;
 			sonde_memory_*|sonde_stream_*|sonde_probe_memory) page=sonde_memory.3 ;;
+			sonde_comm_*|sonde_probe_comm) page=sonde_comm.3 ;;
 			sonde_probe_*|sonde_cache_*) page=sonde_probe.3 ;;
 			*) continue ;;
 			esac
