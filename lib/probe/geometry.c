@@ -232,6 +232,18 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 	return err;
 }
 
+/*
+ * How sure its size is. Sets of an exclusive level that nobody counted are told by how
+ * many lines had to be looked at for those of a class, and lines at other offsets by
+ * a few of them: both have been off by a factor while all else fitted together.
+ */
+static double sure_of(const struct survey *s)
+{
+	if (s->holding == HOLDING_OTHER && !s->sorted)
+		return DOUBTFUL;
+	return is_consistent(s) ? SURE : DOUBTFUL;
+}
+
 /* @set_bytes: bytes of the level that one line of the pool stands for. */
 static void settle(struct level_geometry *l, const struct survey *s, double set_bytes)
 {
@@ -245,7 +257,7 @@ static void settle(struct level_geometry *l, const struct survey *s, double set_
 	} else if (s->classes > 0 && has_classes(s, classes) && holds_its_rise(s)) {
 		l->size = (uint64_t)llround(s->ways * classes * set_bytes);
 		l->low = l->high = l->size;
-		l->confidence = is_consistent(s) ? SURE : DOUBTFUL;
+		l->confidence = sure_of(s);
 		l->colours = (unsigned int)(classes * set_bytes / METER_CHUNK);
 	}
 }

@@ -48,6 +48,8 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define FIRST_CROWD	2
 /* What a class makes of a penalty is at most this much more than was thought. */
 #define REFINE_MOST	4
+/* Lines that cost less than this share more than hits are hits: they tell no penalty. */
+#define REFINE_LEAST	0.2
 /* Draws of a few lines, of which the cheapest had no conflict. */
 #define DRAWS		6
 /* If more lines cost this much more a line, they conflicted in every draw. */
@@ -444,10 +446,12 @@ int hunt_refine(struct hunt *h, const struct class *c)
 
 	if (!err)
 		err = cost(h, c->page, c->n, 1, 16, 4 * TURNS, &cycles);
+	/* So few lines of an exclusive level that it and the level above hold them all. */
+	if (err || cycles < (1 + REFINE_LEAST) * clean)
+		return err;
 	/* Much more: they miss the next level too. */
-	if (!err && cycles > clean)
-		h->penalty = fmin(cycles - clean, REFINE_MOST * h->penalty);
-	return err;
+	h->penalty = fmin(cycles - clean, REFINE_MOST * h->penalty);
+	return 0;
 }
 
 static int overflow_with(struct hunt *h, const struct class *c, const uint32_t *from, size_t n)

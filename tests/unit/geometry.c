@@ -122,6 +122,54 @@ START_TEST(tells_an_exclusive_level_and_its_size)
 }
 END_TEST
 
+/* Which two levels together hold: what they cost more than a hit, told a bit low, is no penalty. */
+START_TEST(learns_no_penalty_from_lines_that_all_hit)
+{
+	static const uint32_t none[HUNT_WAYS];
+	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 11.9, .penalty = 200 };
+	uint64_t frame[4096];
+	struct class c = { .n = 0 };
+	struct meter *meter;
+	struct trial t;
+
+	model.cache[0].policy = POLICY_LRU;
+	model.cache[1].inclusion = EXCLUSIVE;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
+	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
+	ck_assert_int_eq(hunt_open(&h, &t, none, HUNT_WAYS), 0);
+	/* 512 sets, a page of 64 lines: eight colours. */
+	for (uint32_t i = 0; i < 4096 && c.n < 16; i++)
+		if (frame[i] % 8 == 0)
+			c.page[c.n++] = i;
+	ck_assert_int_eq(hunt_refine(&h, &c), 0);
+	ck_assert_double_eq_tol(h.penalty, 200, 1e-9);
+	/* 24 lines are more than both hold. */
+	for (uint32_t i = c.page[15] + 1; i < 4096 && c.n < 24; i++)
+		if (frame[i] % 8 == 0)
+			c.page[c.n++] = i;
+	ck_assert_int_eq(hunt_refine(&h, &c), 0);
+	ck_assert_double_eq_tol(h.penalty, 250 - 12, 12);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
+/* Its sets are estimated, not counted. */
+START_TEST(is_not_sure_of_the_size_of_an_exclusive_level)
+{
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[1].index = INDEX_XOR;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
+	ck_assert_double_lt(g->level[1].confidence, 0.95);
+}
+END_TEST
+
 /* The level above has three times as many ways as a hunt has room for flush lines. */
 START_TEST(flushes_a_first_level_of_very_many_ways)
 {
@@ -360,6 +408,7 @@ int main(void)
 			    (int)(sizeof(policies) / sizeof(*policies)));
 	tcase_add_test(tc, sees_that_an_index_mixes_bits_of_the_offset);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
+	tcase_add_test(tc, is_not_sure_of_the_size_of_an_exclusive_level);
 	tcase_add_test(tc, flushes_a_first_level_of_very_many_ways);
 	tcase_add_loop_test(tc, does_not_take_the_ways_of_two_levels_for_those_of_one, 0, 3);
 	tcase_add_loop_test(tc, counts_classes_that_have_too_few_lines_to_overflow, 0, 2);
@@ -379,6 +428,7 @@ int main(void)
 	tcase_add_test(quick, takes_back_what_the_curve_said_of_a_level_that_sets_tell);
 	tcase_add_test(quick, refuses_pools_that_are_too_small_or_too_large);
 	tcase_add_test(quick, tells_one_level_before_memory);
+	tcase_add_test(quick, learns_no_penalty_from_lines_that_all_hit);
 	suite_add_tcase(suite, quick);
 	return tap_run(suite);
 }
