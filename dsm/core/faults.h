@@ -33,7 +33,10 @@
 	X(TWIN_STAYS, "a page is written after it was compared, and its twin is the old one") \
 	X(UNORDERED_TELL, "who tells does not release before") \
 	X(TELL_NO_NOTICES, "who is told gets no notices") \
-	X(LOST_CANCEL, "a wait that is over stays in the queue of its condition")
+	X(LOST_CANCEL, "a wait that is over stays in the queue of its condition") \
+	X(UNSETTLED, "a page that the host has filled is not looked after at a notice") \
+	X(OFFER_UNSENT, "the host may fill a page that lacks our own diff") \
+	X(UNSEEN_COPY, "writes to a home's open page are not told of after a copy")
 
 enum dsm_fault {
 	DSM_FAULT_NONE,

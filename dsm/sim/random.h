@@ -9,7 +9,7 @@
 
 struct random_tally {
 	uint64_t runs, steps, checked, messages, duplicates, merges, refetches, deferred;
-	uint64_t handovers, collections;
+	uint64_t handovers, collections, fills;
 };
 
 /* False if it failed; @why (160 bytes) says how. @tally may be NULL. */
