@@ -8,6 +8,9 @@
  *		elsewhere, and that is in collect, miss and release
  * miss		a read of a page that is void, 4 KiB copied into the alias, and readable;
  *		where misses are events another thread does it
+ * near		the same of a page that another process of this node has: where the back end
+ *		copies it in the fault it is offered before, else it is a miss as above,
+ *		so the message that would tell of it is left out
  * collect	a list of scattered pages that were written is write-protected, or listed
  *		and write-protected at once
  * void		a list of scattered pages becomes void
@@ -41,11 +44,11 @@
 #define UNIT	4096u
 #define CHUNK	16u
 
-enum { WRITE_RANDOM, WRITE_SEQUENTIAL, MISS, COLLECT, VOID, RELEASE, CASES };
+enum { WRITE_RANDOM, WRITE_SEQUENTIAL, MISS, NEAR, COLLECT, VOID, RELEASE, CASES };
 
 static const char *const cases[CASES] = {
 	"write fault and twin, random", "write fault and twin, sequential",
-	"read miss and copy, random", "collect, scattered", "void, scattered",
+	"read miss and copy, random", "read miss, page of this node, random", "collect, scattered", "void, scattered",
 	"release, one word a page",
 };
 
@@ -59,7 +62,7 @@ struct samples {
 };
 
 struct bench {
-	struct dsm_fault *f;
+	struct dsm_fault *f, *home;	/* whose pages are copied; NULL: the back end cannot */
 	pthread_t server;
 	int stop;
 	uint64_t wrote;		/* so that each write changes its page */
@@ -220,16 +223,38 @@ static void write_pages(struct bench *b, const uint32_t *v, size_t n, struct sam
 	}
 }
 
-static void measure_miss(struct bench *b)
+/* All pages are of version 1, and to be had at home. */
+static void offer_all(struct bench *b)
 {
+	for (uint32_t i = 0; i < pages; i++)
+		b->f->ops->offer(b->f, i, 0, 1);
+}
+
+static void withdraw_all(struct bench *b)
+{
+	uint64_t version;
+
+	for (uint32_t i = 0; i < pages; i++)
+		if (!b->f->ops->withdraw(b->f, i, &version))
+			die(b->f->ops->name, "a page was not copied");
+}
+
+static void measure_miss(struct bench *b, int which)
+{
+	const bool is_near = which == NEAR && b->home;
+
 	protect(b->f, in_order, pages, DSM_NONE);
+	if (is_near)
+		offer_all(b);
 	for (size_t i = 0; i + CHUNK <= pages; i += CHUNK) {
 		double start = now_ns();
 
 		for (size_t k = i; k < i + CHUNK; k++)
 			(void)*word_of(b, shuffled[k]);
-		add(&b->samples[MISS], (now_ns() - start) / CHUNK);
+		add(&b->samples[which], (now_ns() - start) / CHUNK);
 	}
+	if (is_near)
+		withdraw_all(b);
 }
 
 static void measure_lists(struct bench *b)
@@ -268,7 +293,8 @@ static void measure(struct bench *b)
 	end_interval(b, in_order, pages);
 	write_pages(b, in_order, pages, &b->samples[WRITE_SEQUENTIAL]);
 	end_interval(b, in_order, pages);
-	measure_miss(b);
+	measure_miss(b, MISS);
+	measure_miss(b, NEAR);
 	measure_lists(b);
 	measure_release(b);
 }
@@ -346,6 +372,22 @@ static void print_head(void)
 
 /* ---- life ---- */
 
+/* Another memory of the kind, whose pages are all there. */
+static void open_home(struct bench *b, const struct dsm_fault_config *config)
+{
+	char why[400] = "";
+
+	if (!(b->f->caps & DSM_FAULT_PEERS))
+		return;
+	if (dsm_fault_create(&b->home, b->f->ops->name, config, why, sizeof(why)))
+		die(b->f->ops->name, why);
+	if (b->f->ops->peers(b->f, &b->home->fd, 1))
+		die(b->f->ops->name, b->f->why);
+	memset(b->home->alias, 1, (size_t)pages * UNIT);
+	for (uint32_t i = 0; i < pages; i++)
+		b->home->ops->publish(b->home, i, 1);
+}
+
 static bool open_back_end(struct bench *b, const char *name)
 {
 	struct dsm_fault_config config = {
@@ -361,6 +403,7 @@ static bool open_back_end(struct bench *b, const char *name)
 	b->stop = eventfd(0, EFD_CLOEXEC);
 	if (b->f->caps & DSM_FAULT_EVENTS && pthread_create(&b->server, NULL, serve_events, b))
 		die(name, "no thread");
+	open_home(b, &config);
 	/* All pages are there, in both views. */
 	write_pages(b, in_order, pages, NULL);
 	end_interval(b, in_order, pages);
@@ -378,6 +421,8 @@ static void close_back_end(struct bench *b)
 	}
 	close(b->stop);
 	b->f->ops->destroy(b->f);
+	if (b->home)
+		b->home->ops->destroy(b->home);
 	free(b->twins);
 	for (int c = 0; c < CASES; c++)
 		free(b->samples[c].v);

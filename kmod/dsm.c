@@ -42,6 +42,7 @@ static_assert(sizeof(struct sonde_dsm_create) >= SONDE_DSM_CREATE_SIZE_VER0);
 
 #define ALIAS_PGOFF	(SONDE_DSM_ALIAS >> PAGE_SHIFT)
 #define TWINS_PGOFF	(SONDE_DSM_TWINS >> PAGE_SHIFT)
+#define TABLE_PGOFF	(SONDE_DSM_TABLE >> PAGE_SHIFT)
 
 static unsigned long dsm_pages;
 module_param(dsm_pages, ulong, 0444);
@@ -80,9 +81,15 @@ MODULE_PARM_DESC(dsm_held, "Base pages that all segments have now (read only)");
 
 /* ---- the object --------------------------------------------------------- */
 
-static unsigned long count_frames(const struct sonde_dsm *dsm)
+/* Before the table's. */
+static unsigned long count_plain(const struct sonde_dsm *dsm)
 {
 	return ((unsigned long)dsm->npages + dsm->ntwins) << dsm->shift;
+}
+
+static unsigned long count_frames(const struct sonde_dsm *dsm)
+{
+	return count_plain(dsm) + dsm->ntable;
 }
 
 /**
@@ -135,6 +142,7 @@ static void free_dsm(struct sonde_dsm *dsm)
 	sonde_uncharge_locked(dsm->charged, count_frames(dsm));
 	for (i = 0; i < DSM_LOCKS; i++)
 		mutex_destroy(&dsm->locks[i]);
+	kvfree(dsm->is_copied);
 	kvfree(dsm->is_queued);
 	kvfree(dsm->free);
 	kvfree(dsm->written.entries);
@@ -168,6 +176,12 @@ static int make_tables(struct sonde_dsm *dsm)
 				  sizeof(*dsm->is_queued), gfp);
 	if (!dsm->frames || !dsm->pages || !dsm->free || !dsm->is_queued)
 		return -ENOMEM;
+	if (dsm->ntable) {
+		dsm->is_copied = kvcalloc(BITS_TO_LONGS(dsm->npages),
+					  sizeof(*dsm->is_copied), gfp);
+		if (!dsm->is_copied)
+			return -ENOMEM;
+	}
 	return sonde_dsm_ring_init(&dsm->events, 2 * dsm->npages) ?:
 	       sonde_dsm_ring_init(&dsm->written, dsm->npages);
 }
@@ -184,9 +198,17 @@ static void init_tables(struct sonde_dsm *dsm)
 		dsm->free[dsm->nfree++] = i - 1;
 }
 
+static unsigned long count_table(const struct sonde_dsm_create *args)
+{
+	if (!(args->flags & SONDE_DSM_PEERS))
+		return 0;
+	return PFN_UP(args->npages * sizeof(struct sonde_dsm_copy));
+}
+
 static int new_dsm(struct sonde_dsm **out, const struct sonde_dsm_create *args)
 {
 	struct sonde_dsm *dsm = kzalloc(sizeof(*dsm), GFP_KERNEL_ACCOUNT);
+	const unsigned long ntable = count_table(args);
 	int ret;
 
 	if (!dsm)
@@ -194,13 +216,15 @@ static int new_dsm(struct sonde_dsm **out, const struct sonde_dsm_create *args)
 	dsm->shift = ilog2(args->unit) - PAGE_SHIFT;
 	init_locks(dsm);
 	/* From here on what free_dsm() gives back has been taken. */
-	if (!sonde_count_below(&pages_promised, (args->npages + args->ntwins)
-			       << dsm->shift, dsm_pages)) {
+	if (!sonde_count_below(&pages_promised,
+			       ((args->npages + args->ntwins) << dsm->shift) +
+			       ntable, dsm_pages)) {
 		free_dsm(dsm);
 		return -EDQUOT;
 	}
 	dsm->npages = args->npages;
 	dsm->ntwins = args->ntwins;
+	dsm->ntable = ntable;
 	ret = sonde_charge_locked(count_frames(dsm), &dsm->charged);
 	if (!ret)
 		ret = make_tables(dsm);
@@ -222,7 +246,9 @@ static vm_fault_t sonde_dsm_plain_fault(struct vm_fault *vmf)
 	unsigned long i;
 	struct page *frame;
 
-	if (vmf->pgoff >= TWINS_PGOFF)
+	if (vmf->pgoff >= TABLE_PGOFF)
+		i = vmf->pgoff - TABLE_PGOFF + count_plain(dsm);
+	else if (vmf->pgoff >= TWINS_PGOFF)
 		i = vmf->pgoff - TWINS_PGOFF + npages;
 	else
 		i = vmf->pgoff - ALIAS_PGOFF;
@@ -282,9 +308,11 @@ static int sonde_dsm_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
-	if (vma->vm_pgoff >= TWINS_PGOFF)
+	if (vma->vm_pgoff >= TABLE_PGOFF)
+		ret = map_plain(vma, TABLE_PGOFF, dsm->ntable);
+	else if (vma->vm_pgoff >= TWINS_PGOFF)
 		ret = map_plain(vma, TWINS_PGOFF,
-				count_frames(dsm) - npages);
+				count_plain(dsm) - npages);
 	else if (vma->vm_pgoff >= ALIAS_PGOFF)
 		ret = map_plain(vma, ALIAS_PGOFF, npages);
 	else
@@ -315,6 +343,7 @@ static int sonde_dsm_release(struct inode *inode, struct file *file)
 	WRITE_ONCE(dsm->is_closed, true);
 	for (i = 0; i < DSM_LOCKS; i++)
 		wake_up_all(&dsm->waits[i]);
+	sonde_dsm_leave_peers(dsm);
 	fput(dsm->view);
 	return 0;
 }
@@ -323,7 +352,7 @@ static void sonde_dsm_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct sonde_dsm *dsm = file->private_data;
 	u32 written, events, nfree;
-	u64 misses, writes;
+	u64 misses, writes, copies, shuts;
 
 	spin_lock(&dsm->lock);
 	written = dsm->written.count;
@@ -331,15 +360,19 @@ static void sonde_dsm_show_fdinfo(struct seq_file *m, struct file *file)
 	nfree = dsm->nfree;
 	misses = dsm->misses;
 	writes = dsm->writes;
+	copies = dsm->copies;
+	shuts = dsm->shuts;
 	spin_unlock(&dsm->lock);
 	seq_printf(m, "sonde-pages:\t%u\nsonde-unit:\t%lu\nsonde-twins:\t%u\n"
 		   "sonde-twins-free:\t%u\nsonde-written:\t%u\n"
 		   "sonde-events:\t%u\nsonde-misses:\t%llu\n"
-		   "sonde-writes:\t%llu\n", dsm->npages, sonde_dsm_unit(dsm),
-		   dsm->ntwins, nfree, written, events, misses, writes);
+		   "sonde-writes:\t%llu\nsonde-copies:\t%llu\n"
+		   "sonde-shuts:\t%llu\n", dsm->npages, sonde_dsm_unit(dsm),
+		   dsm->ntwins, nfree, written, events, misses, writes,
+		   copies, shuts);
 }
 
-static const struct file_operations sonde_dsm_fops = {
+const struct file_operations sonde_dsm_fops = {
 	.owner = THIS_MODULE,
 	.read = sonde_dsm_read,
 	.poll = sonde_dsm_poll,
@@ -354,8 +387,8 @@ static const struct file_operations sonde_dsm_fops = {
 
 static int check_create(const struct sonde_dsm_create *args)
 {
-	if (args->flags || !args->npages || args->unit < PAGE_SIZE ||
-	    args->unit > SONDE_DSM_UNIT || !is_power_of_2(args->unit))
+	if (args->flags & ~SONDE_DSM_PEERS || !args->npages ||
+	    args->unit < PAGE_SIZE || args->unit > SONDE_DSM_UNIT || !is_power_of_2(args->unit))
 		return -EINVAL;
 	if (args->npages > DSM_PAGES_LIMIT || args->ntwins > DSM_PAGES_LIMIT)
 		return -EDQUOT;

@@ -23,6 +23,7 @@
 #define DSM_WAIT_WRITE	(1U << 5)	/* or of a write */
 #define DSM_LISTED	(1U << 6)	/* on the list of written pages, rightly or not */
 #define DSM_TOLD	(1U << 7)	/* user space has been told of its twin */
+#define DSM_SHUT	(1U << 8)	/* SONDE_DSM_WRITE, but copied: writes are noted */
 #define DSM_WAITS	(DSM_WAIT_READ | DSM_WAIT_WRITE)
 
 /**
@@ -51,15 +52,28 @@ struct sonde_dsm_ring {
 };
 
 /**
+ * struct sonde_dsm_peerage - other segments that pages are copied from
+ * @n: how many
+ * @views: their files, each held; NULL where there is none
+ */
+struct sonde_dsm_peerage {
+	u32 n;
+	struct file *views[];
+};
+
+/**
  * struct sonde_dsm - a segment; lives with its file @view
  * @view: that all its mappings are of; the descriptor's file holds it too
  * @shift: a page is 2^@shift base pages
  * @npages: its pages
  * @ntwins: its twins
- * @frames: the base pages of all pages, then of all twins; NULL where nobody
- *	needed one yet, and constant once set
+ * @frames: the base pages of all pages, then of all twins, then of the table; NULL
+ *	where nobody needed one yet, and constant once set
+ * @ntable: base pages of the table, zero if it has none
  * @charged: whose RLIMIT_MEMLOCK is charged, NULL if nobody's
  * @is_closed: no descriptor is left; what would have to wait gets SIGBUS
+ * @is_copied: with a table: pages of which copies were made that user space may not
+ *	know of; set without a lock, see dsm_peer.c
  * @pages: of them
  * @locks: page i by i mod DSM_LOCKS, as below
  * @waits: those who wait for such a page
@@ -75,8 +89,11 @@ struct sonde_dsm_ring {
  * @free: the @nfree twins that nobody has
  * @nfree: how many; read without the lock by who waits for one
  * @writers: how many wait to write, perhaps for a twin; changed without the lock
+ * @peerage: NULL before there are any, and when no descriptor is left
  * @misses: accesses that had to wait, for fdinfo; so are the rest
  * @writes: first writes
+ * @copies: pages copied from peers
+ * @shuts: pages of peers that were shut for that
  */
 struct sonde_dsm {
 	struct file *view;
@@ -84,8 +101,10 @@ struct sonde_dsm {
 	u32 npages;
 	u32 ntwins;
 	struct page **frames;
+	unsigned long ntable;
 	const struct cred *charged;
 	bool is_closed;
+	unsigned long *is_copied;
 	struct sonde_dsm_page *pages;
 	struct mutex locks[DSM_LOCKS];
 	wait_queue_head_t waits[DSM_LOCKS];
@@ -103,8 +122,11 @@ struct sonde_dsm {
 	u32 *free;
 	u32 nfree;
 	atomic_t writers;
+	struct sonde_dsm_peerage *peerage;
 	u64 misses;
 	u64 writes;
+	u64 copies;
+	u64 shuts;
 };
 
 static inline struct mutex *sonde_dsm_lock_of(struct sonde_dsm *dsm, u32 page)
@@ -123,7 +145,7 @@ static inline bool sonde_dsm_may_write(u32 flags)
 {
 	const u32 protection = flags & DSM_PROTECTION;
 
-	return protection == SONDE_DSM_WRITE ||
+	return (protection == SONDE_DSM_WRITE && !(flags & DSM_SHUT)) ||
 	       (protection != SONDE_DSM_NONE && flags & DSM_WRITTEN);
 }
 
@@ -139,6 +161,7 @@ static inline unsigned long sonde_dsm_addr(const struct sonde_dsm *dsm,
 }
 
 /* dsm.c */
+extern const struct file_operations sonde_dsm_fops;
 struct page *sonde_dsm_frame(struct sonde_dsm *dsm, unsigned long i);
 
 /* dsm_list.c */
@@ -156,7 +179,14 @@ void sonde_dsm_wake_starved(struct sonde_dsm *dsm);
 /* dsm_fault.c */
 extern const struct vm_operations_struct sonde_dsm_view_ops;
 
+/* dsm_peer.c */
+int sonde_ioc_dsm_peers(struct file *file, void __user *uarg, size_t usize);
+void sonde_dsm_leave_peers(struct sonde_dsm *dsm);
+int sonde_dsm_copy_page(struct sonde_dsm *dsm, u32 page);
+int sonde_dsm_shut_home(struct sonde_dsm *dsm, u32 page);
+
 /* dsm_protect.c */
+int sonde_dsm_shut_page(struct sonde_dsm *dsm, u32 page);
 long sonde_dsm_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* dsm_entries.c */

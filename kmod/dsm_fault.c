@@ -176,9 +176,30 @@ static vm_fault_t sleep_and_retry(struct vm_fault *vmf, struct sonde_dsm *dsm,
 
 /* ---- faults ------------------------------------------------------------- */
 
-/* 0, -ENOMEM, or -EAGAIN; with @announces that is told. */
+/*
+ * Under the page's lock: may be void here, while a peer has it. What user space was
+ * told of, or keeps a twin of, is its own to fill. 0, -ENOMEM, -EAGAIN (no), -EBUSY.
+ */
+static int fill(struct sonde_dsm *dsm, u32 page)
+{
+	struct sonde_dsm_page *p = &dsm->pages[page];
+	int ret;
+
+	if (!dsm->ntable || p->twin != SONDE_DSM_NO_TWIN ||
+	    p->flags & (DSM_PROTECTION | DSM_WAITS | DSM_WRITTEN))
+		return -EAGAIN;
+	ret = sonde_dsm_copy_page(dsm, page);
+	if (!ret)
+		WRITE_ONCE(p->flags, p->flags | SONDE_DSM_READ);
+	return ret;
+}
+
+/*
+ * 0, -ENOMEM, -EAGAIN, or -EBUSY if a peer is to shut the page first. With @is_plain
+ * nobody is told of what must wait, and nothing is copied.
+ */
 static int serve(struct sonde_dsm *dsm, struct vm_fault *vmf, u32 page,
-		 bool announces)
+		 bool is_plain)
 {
 	const bool is_write = vmf->flags & FAULT_FLAG_WRITE;
 	struct mutex *lock = sonde_dsm_lock_of(dsm, page);
@@ -186,13 +207,54 @@ static int serve(struct sonde_dsm *dsm, struct vm_fault *vmf, u32 page,
 
 	mutex_lock(lock);
 	ret = admit(dsm, page, is_write);
+	if (ret == -EAGAIN && !is_plain) {
+		ret = fill(dsm, page);
+		if (!ret)
+			ret = admit(dsm, page, is_write);
+	}
 	if (!ret)
 		ret = show(dsm, vmf->vma, page);
-	else if (ret == -EAGAIN && announces && !READ_ONCE(dsm->is_closed))
+	else if (ret == -EAGAIN && !is_plain && !READ_ONCE(dsm->is_closed))
 		announce(dsm, page, is_write);
 	mutex_unlock(lock);
 	trace_sonde_dsm_fault(page, is_write, ret);
 	return ret;
+}
+
+/* What cannot be had from a peer, user space must get. */
+static void give_up_copying(struct sonde_dsm *dsm, u32 page, bool is_write)
+{
+	struct mutex *lock = sonde_dsm_lock_of(dsm, page);
+
+	mutex_lock(lock);
+	if ((dsm->pages[page].flags & DSM_PROTECTION) == SONDE_DSM_NONE &&
+	    !READ_ONCE(dsm->is_closed))
+		announce(dsm, page, is_write);
+	mutex_unlock(lock);
+}
+
+/*
+ * Before a copy can be made, where the page comes from it must not be written
+ * unnoticed. That takes locks of another address space, so it is done without ours.
+ */
+static vm_fault_t shut_and_retry(struct vm_fault *vmf, struct sonde_dsm *dsm,
+				 u32 page)
+{
+	const bool is_write = vmf->flags & FAULT_FLAG_WRITE;
+	struct file *file;
+	int ret;
+
+	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY))
+		return VM_FAULT_SIGBUS;
+	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return VM_FAULT_RETRY;
+	file = get_file(dsm->view);
+	sonde_release_fault_lock(vmf);
+	ret = sonde_dsm_shut_home(dsm, page);
+	if (ret && ret != -EINTR)
+		give_up_copying(dsm, page, is_write);
+	fput(file);
+	return VM_FAULT_RETRY;
 }
 
 static u32 page_of(const struct sonde_dsm *dsm, const struct vm_fault *vmf)
@@ -206,9 +268,11 @@ static vm_fault_t sonde_dsm_fault(struct vm_fault *vmf)
 	struct sonde_dsm *dsm = vmf->vma->vm_file->private_data;
 	const u32 page = page_of(dsm, vmf);
 
-	switch (serve(dsm, vmf, page, true)) {
+	switch (serve(dsm, vmf, page, false)) {
 	case 0:
 		return VM_FAULT_NOPAGE;
+	case -EBUSY:
+		return shut_and_retry(vmf, dsm, page);
 	case -EAGAIN:
 		return sleep_and_retry(vmf, dsm, page);
 	default:
@@ -220,7 +284,7 @@ static vm_fault_t sonde_dsm_mkwrite(struct vm_fault *vmf)
 {
 	struct sonde_dsm *dsm = vmf->vma->vm_file->private_data;
 
-	switch (serve(dsm, vmf, page_of(dsm, vmf), false)) {
+	switch (serve(dsm, vmf, page_of(dsm, vmf), true)) {
 	case 0:
 		return VM_FAULT_NOPAGE;
 	case -EAGAIN:

@@ -7,12 +7,14 @@
  * lock too, by what is allowed now. All entries are flushed together, before
  * user space is told anything.
  */
+#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -66,12 +68,11 @@ static struct vm_area_struct *find_view(const struct sonde_dsm *dsm,
 
 /*
  * Keeps the view where it is, and others from mapping it where there is none;
- * @f->vma is NULL then. Only who has it mapped may go on.
+ * @f->vma is NULL then. Only whose @mm has it mapped may go on.
  */
-static int begin(struct sonde_dsm *dsm, struct sonde_dsm_flush *f)
+static int begin(struct sonde_dsm *dsm, struct mm_struct *mm,
+		 struct sonde_dsm_flush *f)
 {
-	struct mm_struct *mm = current->mm;
-
 	if (mmap_read_lock_killable(mm))
 		return -EINTR;
 	down_read(&dsm->mapping);
@@ -86,11 +87,12 @@ static int begin(struct sonde_dsm *dsm, struct sonde_dsm_flush *f)
 	return 0;
 }
 
-static void end(struct sonde_dsm *dsm, struct sonde_dsm_flush *f)
+static void end(struct sonde_dsm *dsm, struct mm_struct *mm,
+		struct sonde_dsm_flush *f)
 {
 	sonde_dsm_flush_end(f);
 	up_read(&dsm->mapping);
-	mmap_read_unlock(current->mm);
+	mmap_read_unlock(mm);
 }
 
 /* ---- protection --------------------------------------------------------- */
@@ -115,6 +117,22 @@ static void restrict_entries(struct sonde_dsm_flush *f, u32 page, u32 was)
 	sonde_dsm_flush_add(f, page);
 }
 
+/*
+ * Writes to it are not noted any more, unless there is a copy that was made since it
+ * was collected. Returns the flags that it is to have.
+ */
+static u32 let_write(struct sonde_dsm *dsm, u32 page, u32 now)
+{
+	if (!dsm->is_copied)
+		return now & ~DSM_WRITTEN;
+	WRITE_ONCE(dsm->pages[page].flags, now);
+	/* Who copies sets the bit, then looks at the flags: see dsm_peer.c. */
+	smp_mb();
+	if (test_bit(page, dsm->is_copied))
+		return now | DSM_SHUT;
+	return now & ~DSM_WRITTEN;
+}
+
 static void protect_page(struct sonde_dsm_flush *f, u32 page, u32 protection)
 {
 	struct sonde_dsm *dsm = f->dsm;
@@ -124,14 +142,14 @@ static void protect_page(struct sonde_dsm_flush *f, u32 page, u32 protection)
 
 	mutex_lock(lock);
 	was = p->flags;
-	now = (was & ~DSM_PROTECTION) | protection;
+	now = (was & ~(DSM_PROTECTION | DSM_SHUT)) | protection;
 	if (protection != SONDE_DSM_NONE)
 		now &= ~DSM_WAITS;
 	if (protection == SONDE_DSM_WRITE)
-		now &= ~DSM_WRITTEN;
+		now = let_write(dsm, page, now);
 	WRITE_ONCE(p->flags, now);
 	/* Of a page that changes unseen it says nothing, unless somebody has it. */
-	if (protection == SONDE_DSM_WRITE && !(now & DSM_TOLD))
+	if (protection == SONDE_DSM_WRITE && !(now & (DSM_TOLD | DSM_WRITTEN)))
 		sonde_dsm_twin_drop(dsm, page);
 	restrict_entries(f, page, was);
 	mutex_unlock(lock);
@@ -146,14 +164,14 @@ static int protect(struct sonde_dsm *dsm, const struct sonde_dsm_protect *args,
 	u32 i;
 	int ret;
 
-	ret = begin(dsm, &f);
+	ret = begin(dsm, current->mm, &f);
 	if (ret)
 		return ret;
 	for (i = 0; i < args->npages; i++) {
 		protect_page(&f, pages[i], args->protection);
 		cond_resched();
 	}
-	end(dsm, &f);
+	end(dsm, current->mm, &f);
 	if (args->protection == SONDE_DSM_WRITE)
 		sonde_dsm_wake_starved(dsm);
 	return 0;
@@ -180,7 +198,99 @@ static int ioc_protect(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
 	return ret;
 }
 
+/* ---- for who copies ----------------------------------------------------- */
+
+/* It may not be written unnoticed any more. The mapping stays, or is none. */
+static void shut_page(struct sonde_dsm_flush *f, u32 page)
+{
+	struct sonde_dsm *dsm = f->dsm;
+	struct sonde_dsm_page *p = &dsm->pages[page];
+	struct mutex *lock = sonde_dsm_lock_of(dsm, page);
+	u32 was;
+
+	mutex_lock(lock);
+	was = p->flags;
+	if ((was & DSM_PROTECTION) == SONDE_DSM_WRITE) {
+		set_bit(page, dsm->is_copied);
+		WRITE_ONCE(p->flags, was | DSM_SHUT);
+		restrict_entries(f, page, was);
+	}
+	mutex_unlock(lock);
+}
+
+/* The address space that has it mapped, to be given back by mmput(), or NULL. */
+static int get_mm(struct sonde_dsm *dsm, struct mm_struct **mm)
+{
+	int ret = 0;
+
+	down_read(&dsm->mapping);
+	*mm = dsm->mm;
+	if (*mm && !mmget_not_zero(*mm))
+		ret = -ESRCH;
+	up_read(&dsm->mapping);
+	return ret;
+}
+
+/* Nobody has it mapped, or it is too late to say so. */
+static int shut_unmapped(struct sonde_dsm *dsm, u32 page)
+{
+	struct sonde_dsm_flush f = { .dsm = dsm };
+	int ret = -EAGAIN;
+
+	down_read(&dsm->mapping);
+	if (!dsm->mm) {
+		shut_page(&f, page);
+		ret = 0;
+	}
+	up_read(&dsm->mapping);
+	return ret;
+}
+
+/**
+ * sonde_dsm_shut_page() - from now on writes to a page are noted
+ * @dsm: the segment, maybe of another process, held
+ * @page: which
+ *
+ * The caller has no lock, of pages or of an address space.
+ *
+ * Return: 0, -EAGAIN (its mapping has changed meanwhile), -ESRCH (its process is
+ * about to end), or -EINTR.
+ */
+int sonde_dsm_shut_page(struct sonde_dsm *dsm, u32 page)
+{
+	struct sonde_dsm_flush f;
+	struct mm_struct *mm;
+	int ret;
+
+	ret = get_mm(dsm, &mm);
+	if (ret)
+		return ret;
+	if (!mm)
+		return shut_unmapped(dsm, page);
+	ret = begin(dsm, mm, &f);
+	if (!ret) {
+		shut_page(&f, page);
+		end(dsm, mm, &f);
+	}
+	mmput(mm);
+	return ret == -EPERM ? -EAGAIN : ret;
+}
+
 /* ---- written pages ------------------------------------------------------ */
+
+/*
+ * Copies that were made up to now are older than what user space will call the page:
+ * they need not keep it shut. Flags first, then the bit, as who copies sets
+ * the bit and then looks at the flags.
+ */
+static void forget_copies(struct sonde_dsm *dsm, u32 page)
+{
+	struct sonde_dsm_page *p = &dsm->pages[page];
+
+	WRITE_ONCE(p->flags, p->flags & ~DSM_SHUT);
+	smp_mb();
+	clear_bit(page, dsm->is_copied);
+}
 
 /*
  * False if it is on the list for what need not be noted any more. The twin stays
@@ -199,6 +309,8 @@ static bool collect_page(struct sonde_dsm_flush *f,
 	written->twin = p->twin;
 	WRITE_ONCE(p->flags, (was & ~(DSM_WRITTEN | DSM_LISTED)) |
 		   (p->twin == SONDE_DSM_NO_TWIN ? 0 : DSM_TOLD));
+	if (was & DSM_WRITTEN && dsm->is_copied)
+		forget_copies(dsm, written->page);
 	restrict_entries(f, written->page, was);
 	mutex_unlock(lock);
 	return was & DSM_WRITTEN;
@@ -210,7 +322,9 @@ static void uncollect_page(struct sonde_dsm *dsm, u32 page)
 	struct mutex *lock = sonde_dsm_lock_of(dsm, page);
 
 	mutex_lock(lock);
-	if ((dsm->pages[page].flags & DSM_PROTECTION) != SONDE_DSM_WRITE)
+	/* One that was copied may be SONDE_DSM_WRITE; to tell of it once more is safe. */
+	if ((dsm->pages[page].flags & DSM_PROTECTION) != SONDE_DSM_WRITE ||
+	    dsm->is_copied)
 		sonde_dsm_note(dsm, page);
 	mutex_unlock(lock);
 }
@@ -221,7 +335,7 @@ static int collect(struct sonde_dsm *dsm, struct sonde_dsm_written *written,
 	struct sonde_dsm_flush f;
 	int ret;
 
-	ret = begin(dsm, &f);
+	ret = begin(dsm, current->mm, &f);
 	if (ret)
 		return ret;
 	while (*count < room &&
@@ -229,7 +343,7 @@ static int collect(struct sonde_dsm *dsm, struct sonde_dsm_written *written,
 		*count += collect_page(&f, &written[*count]);
 		cond_resched();
 	}
-	end(dsm, &f);
+	end(dsm, current->mm, &f);
 	return 0;
 }
 
@@ -343,5 +457,7 @@ long sonde_dsm_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return ioc_collect(dsm, uarg, _IOC_SIZE(cmd));
 	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_UNTWIN))
 		return ioc_untwin(dsm, uarg, _IOC_SIZE(cmd));
+	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_PEERS))
+		return sonde_ioc_dsm_peers(file, uarg, _IOC_SIZE(cmd));
 	return -ENOTTY;
 }

@@ -298,6 +298,40 @@ TRACE_EVENT(sonde_dsm_untwin,
 	TP_printk("npages=%u freed=%u", __entry->npages, __entry->freed)
 );
 
+TRACE_EVENT(sonde_dsm_peers,
+	TP_PROTO(u32 npeers, int ret),
+	TP_ARGS(npeers, ret),
+	TP_STRUCT__entry(
+		__field(u32, npeers)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->npeers = npeers;
+		__entry->ret = ret;
+	),
+	TP_printk("npeers=%u ret=%d", __entry->npeers, __entry->ret)
+);
+
+/* EBUSY: the page must be shut there first. */
+TRACE_EVENT(sonde_dsm_copy,
+	TP_PROTO(u32 page, u32 peer, u64 version, int ret),
+	TP_ARGS(page, peer, version, ret),
+	TP_STRUCT__entry(
+		__field(u64, version)
+		__field(u32, page)
+		__field(u32, peer)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->version = version;
+		__entry->page = page;
+		__entry->peer = peer;
+		__entry->ret = ret;
+	),
+	TP_printk("page=%u peer=%u version=%llu ret=%d", __entry->page,
+		  __entry->peer, __entry->version, __entry->ret)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

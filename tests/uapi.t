@@ -223,6 +223,18 @@ AT(sonde_dsm_untwin, flags, 4);
 AT(sonde_dsm_untwin, pages, 8);
 AT(sonde_dsm_untwin, npages, 16);
 AT(sonde_dsm_untwin, reserved, 20);
+SIZE(sonde_dsm_peers, 24);
+AT(sonde_dsm_peers, size, 0);
+AT(sonde_dsm_peers, flags, 4);
+AT(sonde_dsm_peers, fds, 8);
+AT(sonde_dsm_peers, npeers, 16);
+AT(sonde_dsm_peers, reserved, 20);
+SIZE(sonde_dsm_copy, 32);
+AT(sonde_dsm_copy, version, 0);
+AT(sonde_dsm_copy, least, 8);
+AT(sonde_dsm_copy, got, 16);
+AT(sonde_dsm_copy, peer, 24);
+AT(sonde_dsm_copy, copies, 28);
 /* As numbers, so that nobody changes the ABI by changing a name. */
 _Static_assert(SONDE_IOC_INFO == 0xc050d500, "INFO has another number");
 _Static_assert(SONDE_IOC_FRAMES == 0xc028d501, "FRAMES has another number");
@@ -239,6 +251,7 @@ _Static_assert(SONDE_IOC_DSM_CREATE == 0xc020d50b, "DSM_CREATE has another numbe
 _Static_assert(SONDE_IOC_DSM_PROTECT == 0xc018d50c, "DSM_PROTECT has another number");
 _Static_assert(SONDE_IOC_DSM_COLLECT == 0xc018d50d, "DSM_COLLECT has another number");
 _Static_assert(SONDE_IOC_DSM_UNTWIN == 0xc018d50e, "DSM_UNTWIN has another number");
+_Static_assert(SONDE_IOC_DSM_PEERS == 0xc018d50f, "DSM_PEERS has another number");
 _Static_assert(_IOC_SIZE(SONDE_IOC_CHASE) == sizeof(struct sonde_chase), "");
 _Static_assert(_IOC_SIZE(SONDE_IOC_CLOCK) == sizeof(struct sonde_clocks), "");
 _Static_assert(_IOC_SIZE(SONDE_IOC_PREFETCH) == sizeof(struct sonde_prefetch), "");

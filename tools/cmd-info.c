@@ -82,6 +82,8 @@ static const char *name_feature(unsigned int bit)
 		return "map";
 	case SONDE_FEAT_DSM:
 		return "dsm";
+	case SONDE_FEAT_DSM_PEERS:
+		return "dsm-peers";
 	default:
 		return NULL;
 	}

@@ -112,6 +112,7 @@ static void draw_plots(struct page *page)
 		copy_why(&page->transfers, "copies between processes", &page->curve);
 		copy_why(&page->scaling, "bandwidth by cores", &page->curve);
 		copy_why(&page->load, "latency under load", &page->curve);
+		copy_why(&page->messages, "messages by size", &page->curve);
 		return;
 	}
 	picture_sweeps(page->machine, &page->sweeps);
@@ -123,6 +124,8 @@ static void draw_plots(struct page *page)
 		picture_scaling(page->machine, &page->scaling);
 	if (!cli_stop_requested())
 		picture_load(page->machine, &page->load);
+	if (page->machine->comm && !cli_stop_requested())
+		picture_messages(page->machine, &page->messages);
 }
 
 /* A picture less is a report still. */
@@ -132,6 +135,8 @@ static void draw_pictures(struct page *page)
 	draw_plots(page);
 	picture_classes(page->machine, &page->classes);
 	picture_sharing(page->machine, &page->sharing);
+	if (page->machine->comm)
+		picture_latency(page->machine, &page->latency);
 	cli_progress(0.99, "drawing the topology");
 	if (!cli_stop_requested())
 		picture_topology(&page->topology);
@@ -169,6 +174,8 @@ static int write_page(const struct machine *m, struct output *out)
 	picture_free(&page.sharing);
 	picture_free(&page.scaling);
 	picture_free(&page.load);
+	picture_free(&page.latency);
+	picture_free(&page.messages);
 	picture_free(&page.transfers);
 	picture_free(&page.topology);
 	return err;

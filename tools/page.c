@@ -441,6 +441,16 @@ static int write_profile(FILE *out, const struct sonde_profile *profile)
 	return 0;
 }
 
+static void end_communication(FILE *out, const struct page *page)
+{
+	write_picture(out, "latency", &page->latency, 1.2,
+		      "What it takes one CPU to tell another, darker where they are nearer: by a line "
+		      "of cache, by a flag, by messages of the size that each square says.");
+	write_picture(out, "messages", &page->messages, 1.2,
+		      "Half a round trip of messages by size, over each layer that was found.");
+	fputs("</section>\n", out);
+}
+
 int page_write(FILE *out, const struct page *page)
 {
 	const struct machine *m = page->machine;
@@ -466,7 +476,8 @@ int page_write(FILE *out, const struct page *page)
 	err = page_write_communication(out, m->profile);
 	if (err < 0)
 		return err;
-	fputs(err ? "</section>\n" : "", out);
+	if (err)
+		end_communication(out, page);
 	write_transfers(out, page);
 	fputs("<section id=\"topology\">\n<h2>Topology as claimed</h2>\n", out);
 	write_picture(out, "topology", &page->topology, 2,

@@ -16,6 +16,8 @@
  * @sharing: who shares which cache, likewise
  * @scaling: bandwidth by cores, likewise
  * @load: latency under load, likewise
+ * @latency: between CPUs, likewise
+ * @messages: by size over each layer, likewise
  * @transfers: copies between processes, likewise
  * @topology: likewise
  */
@@ -28,6 +30,8 @@ struct page {
 	struct picture sharing;
 	struct picture scaling;
 	struct picture load;
+	struct picture latency;
+	struct picture messages;
 	struct picture transfers;
 	struct picture topology;
 };

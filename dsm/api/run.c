@@ -54,6 +54,27 @@ static ssize_t host_written(void *ctx, uint32_t *pages, size_t room)
 	return f->ops->written(f, pages, room);
 }
 
+static void host_offer(void *ctx, uint32_t page, uint32_t home, uint64_t least)
+{
+	struct dsm_fault *f = ctx;
+
+	f->ops->offer(f, page, home, least);
+}
+
+static bool host_withdraw(void *ctx, uint32_t page, uint64_t *version)
+{
+	struct dsm_fault *f = ctx;
+
+	return f->ops->withdraw(f, page, version);
+}
+
+static void host_publish(void *ctx, uint32_t page, uint64_t version)
+{
+	struct dsm_fault *f = ctx;
+
+	f->ops->publish(f, page, version);
+}
+
 /* ---- faults ---- */
 /* In a signal handler: stores, an exchange, a futex. */
 static void meet(void *ctx, uint32_t page, bool write)
@@ -150,6 +171,12 @@ static int create_core(struct dsm_run *run)
 		c.host.written = host_written;
 	c.races = run->settings.races;
 	c.page_counters = run->page_counters;
+	/* Who looks for races must see all writes of homes. */
+	if (run->fault->caps & DSM_FAULT_PEERS && !run->settings.races) {
+		c.host.offer = host_offer;
+		c.host.withdraw = host_withdraw;
+		c.host.publish = host_publish;
+	}
 	return dsm_core_create(&run->core, &c);
 }
 
@@ -221,6 +248,27 @@ int dsm_run_create(struct dsm_run **run, const struct dsm_run_config *config, ch
 	}
 	*run = r;
 	return 0;
+}
+
+/* Without it, or where it fails, pages of this node come by messages like others. */
+int dsm_run_share(struct dsm_run *run, bool wants)
+{
+	const bool can = wants && run->fault->caps & DSM_FAULT_PEERS && !run->settings.races;
+	int *fds, err;
+
+	if (!run->transport->ops->share)
+		return 0;
+	fds = malloc(run->processes * sizeof(*fds));
+	if (!fds)
+		return -ENOMEM;
+	err = run->transport->ops->share(run->transport, can ? run->fault->fd : -1, fds);
+	if (!err && can)
+		err = run->fault->ops->peers(run->fault, fds, run->processes);
+	for (uint32_t i = 0; i < run->processes; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(fds);
+	return err;
 }
 
 /* After the last barrier nothing is under way; what ends it comes from here. */

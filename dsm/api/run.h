@@ -158,6 +158,8 @@ struct dsm_run_config {
 
 int dsm_run_create(struct dsm_run **run, const struct dsm_run_config *config, char *why,
 		   size_t len);
+/* In all processes, before progress: pages of this node need no messages, if that works. */
+int dsm_run_share(struct dsm_run *run, bool wants);
 /* Until dsm_run_stop(), by the thread that the transport is for. */
 void dsm_run_progress(struct dsm_run *run);
 void dsm_run_stop(struct dsm_run *run);

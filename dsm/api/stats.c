@@ -164,6 +164,7 @@ static uint64_t bytes(const struct dsm_stats *s)
 
 #define FIELD(name) static uint64_t name(const struct dsm_stats *s) { return s->core.name; }
 FIELD(fetches)
+FIELD(copies)
 FIELD(read_faults)
 FIELD(write_faults)
 FIELD(twins)
@@ -185,7 +186,8 @@ static uint64_t lock_wait_us(const struct dsm_stats *s)
 
 static const struct column columns[] = {
 	{ "messages", "messages", messages }, { "bytes", "bytes", bytes },
-	{ "requests", "fetches", fetches }, { "reads", "read_faults", read_faults },
+	{ "requests", "fetches", fetches }, { "copies", "copies", copies },
+	{ "reads", "read_faults", read_faults },
 	{ "writes", "write_faults", write_faults }, { "twins", "twins", twins },
 	{ "diffs", "diffs", diffs }, { "diff B", "diff_bytes", diff_bytes },
 	{ "voided", "invalidations", invalidations }, { "locks", "locks", lock_waits },

@@ -43,6 +43,17 @@ struct dsm_host {
 	void (*untwin)(void *ctx, uint32_t page);
 	/* NULL: the first write to a DSM_READ page is an event. */
 	ssize_t (*written)(void *ctx, uint32_t *pages, size_t room);
+	/*
+	 * All three or none, with written(): between offer() and withdraw() the host may fill a
+	 * page that is DSM_NONE by itself, and then it is DSM_READ. It copies from the
+	 * process that the page is at home in, if that has published @least or a newer
+	 * version; not while an event that told of the page is not answered. withdraw() says
+	 * whether it did, and which version that was. A home's page of which a copy was
+	 * made is noticed when it is written, though it is DSM_WRITE, until it was listed.
+	 */
+	void (*offer)(void *ctx, uint32_t page, uint32_t home, uint64_t least);
+	bool (*withdraw)(void *ctx, uint32_t page, uint64_t *version);
+	void (*publish)(void *ctx, uint32_t page, uint64_t version);
 };
 
 /* A page that some process wrote, and the version that its home gave it then. */
@@ -168,6 +179,7 @@ struct dsm_counters {
 	uint64_t read_faults, write_faults, fetches, refetches, twins, diffs, diff_bytes;
 	uint64_t intervals, notices, invalidations, merges, handovers, duplicates, deferred;
 	uint64_t races;		/* pieces of memory, found here as their home */
+	uint64_t copies;	/* of a page by the host, as far as that was asked about */
 };
 
 struct dsm_core;

@@ -35,7 +35,10 @@
 	X(TELL_NO_NOTICES, "who is told gets no notices") \
 	X(LOST_CANCEL, "a wait that is over stays in the queue of its condition") \
 	X(RACE_NOT_SHUT, "who looks for races takes another's diff for own writes") \
-	X(RACE_NO_CLOCK, "who looks for races does not send what an interval knew of")
+	X(RACE_NO_CLOCK, "who looks for races does not send what an interval knew of") \
+	X(UNSETTLED, "a page that the host has filled is not looked after at a notice") \
+	X(OFFER_UNSENT, "the host may fill a page that lacks our own diff") \
+	X(UNSEEN_COPY, "writes to a home's open page are not told of after a copy")
 
 enum dsm_fault {
 	DSM_FAULT_NONE,

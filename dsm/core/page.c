@@ -22,6 +22,45 @@ int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot)
 	return c->c.host.protect(c->c.host.ctx, &page, 1, prot);
 }
 
+/*
+ * The host may fill the page from its home's process: without our own changes, which
+ * must be neither here nor on their way, and if no copy is.
+ */
+void dsm_page_offer(struct dsm_core *c, uint32_t page)
+{
+	struct dsm_page *p = &c->pages[page];
+	const unsigned int not = PAGE_DIRTY | PAGE_FETCHING | PAGE_SENT | PAGE_OFFERED;
+
+	if (!c->c.host.offer || p->prot != DSM_NONE || p->twin || p->flags & not ||
+	    is_home(c, page))
+		return;
+	p->flags |= PAGE_OFFERED;
+	c->c.host.offer(c->c.host.ctx, page, p->home, p->need);
+}
+
+/* Before anything is done with a page that was offered: whether it is void still. */
+void dsm_page_settle(struct dsm_core *c, uint32_t page)
+{
+	struct dsm_page *p = &c->pages[page];
+	uint64_t version;
+
+	if (!(p->flags & PAGE_OFFERED))
+		return;
+	p->flags &= (uint8_t)~PAGE_OFFERED;
+	if (!c->c.host.withdraw(c->c.host.ctx, page, &version))
+		return;
+	p->prot = DSM_READ;
+	p->version = version;
+	c->counters.copies++;
+}
+
+/* At home, when the page's version has changed: all that belongs to it is in the page. */
+void dsm_page_publish(struct dsm_core *c, uint32_t page)
+{
+	if (c->c.host.publish)
+		c->c.host.publish(c->c.host.ctx, page, c->pages[page].version);
+}
+
 static int ask(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
@@ -79,8 +118,10 @@ int dsm_page_collect(struct dsm_core *c)
 	if (n < 0)
 		return (int)n;
 	for (ssize_t i = 0; !err && i < n; i++) {
+		dsm_page_settle(c, c->order[i]);
 		/* Alone since, at home: then it need not be seen. */
-		if (c->pages[c->order[i]].prot == DSM_WRITE)
+		if (c->pages[c->order[i]].prot == DSM_WRITE &&
+		    (!c->c.host.offer || dsm_fault(UNSEEN_COPY)))
 			c->c.host.untwin(c->c.host.ctx, c->order[i]);
 		else
 			err = mark_dirty(c, c->order[i]);
@@ -97,6 +138,7 @@ int dsm_page_fault(struct dsm_core *c, uint32_t thread, uint32_t page, bool writ
 		dsm_count(c, page, write_faults, 1);
 	else
 		dsm_count(c, page, read_faults, 1);
+	dsm_page_settle(c, page);
 	if (p->prot == DSM_NONE) {
 		c->threads[thread].doing = write ? DOING_WRITE : DOING_READ;
 		dsm_enqueue(c, &p->waiters, thread);
@@ -119,6 +161,10 @@ int dsm_page_notice(struct dsm_core *c, const struct dsm_notice *notice)
 		return notice->version > p->version ? -EPROTO : 0;
 	if (p->need < notice->version)
 		p->need = notice->version;
+	if (p->flags & PAGE_OFFERED && !dsm_fault(UNSETTLED)) {
+		dsm_page_settle(c, notice->page);
+		dsm_page_offer(c, notice->page);
+	}
 	if (p->prot == DSM_NONE || p->version >= p->need || dsm_fault(SKIP_INVALIDATION))
 		return 0;
 	p->prot = DSM_NONE;
@@ -136,7 +182,11 @@ int dsm_page_invalidate(struct dsm_core *c)
 	if (!n)
 		return 0;
 	err = c->c.host.protect(c->c.host.ctx, c->stale, n, DSM_NONE);
-	return err || dsm_fault(UNSEEN_VOID) ? err : dsm_page_collect(c);
+	if (!err && !dsm_fault(UNSEEN_VOID))
+		err = dsm_page_collect(c);
+	for (size_t i = 0; !err && i < n; i++)
+		dsm_page_offer(c, c->stale[i]);
+	return err;
 }
 
 int dsm_on_fetch(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)

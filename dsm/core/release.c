@@ -60,8 +60,13 @@ static int add_diff(struct dsm_core *c, uint32_t page)
 
 	c->c.host.untwin(c->c.host.ctx, page);
 	p->twin = NULL;
-	if (err || !len)
+	if (err)
 		return err;
+	if (len && !dsm_fault(OFFER_UNSENT))
+		p->flags |= PAGE_SENT;
+	dsm_page_offer(c, page);
+	if (!len)
+		return 0;
 	/* A copy under way to us left its home without what we send now. */
 	if (p->flags & PAGE_FETCHING)
 		p->flags |= PAGE_REFETCH;
@@ -99,7 +104,9 @@ static int close_at_home(struct dsm_core *c, uint32_t page)
 	}
 	if (c->c.host.written || c->races)
 		c->c.host.untwin(c->c.host.ctx, page);
-	return err ? err : add_notice(c, page, ++p->version);
+	p->version++;
+	dsm_page_publish(c, page);
+	return err ? err : add_notice(c, page, p->version);
 }
 
 /* Those pages, where the host would have noted the next write. */
@@ -265,6 +272,7 @@ int dsm_on_diff(struct dsm_core *c, const struct dsm_message_head *h, struct dsm
 		}
 		err = apply_at_home(c, page, diff, len);
 		p->version++;
+		dsm_page_publish(c, page);
 		p->flags |= PAGE_SHARED;
 		if (!err && (!(p->flags & PAGE_DIRTY) || p->prot == DSM_NONE))
 			err = dsm_protect(c, page, DSM_READ);
@@ -296,8 +304,10 @@ int dsm_on_ack(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_
 		if (p->home != h->from)
 			return -EPROTO;
 		/* Else others wrote too, and their notices must find our copy old. */
+		p->flags &= (uint8_t)~PAGE_SENT;
 		if (version == p->version + 1 || dsm_fault(ALWAYS_COMPLETE))
 			p->version = version;
+		dsm_page_offer(c, page);
 		err = add_notice(c, page, version);
 	}
 	if (err || --c->unacked)

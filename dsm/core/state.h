@@ -20,6 +20,8 @@ enum {
 	PAGE_FETCHING = 2,
 	PAGE_REFETCH = 4,	/* the answer under way is older than our own diff */
 	PAGE_SHARED = 8,	/* at home: another may have a copy as new as this one */
+	PAGE_OFFERED = 16,	/* void here, the host may have filled it */
+	PAGE_SENT = 32,		/* a diff of it is not acknowledged */
 };
 
 struct dsm_page {
@@ -177,6 +179,9 @@ int dsm_page_fault(struct dsm_core *c, uint32_t thread, uint32_t page, bool writ
 int dsm_page_notice(struct dsm_core *c, const struct dsm_notice *notice);
 int dsm_page_invalidate(struct dsm_core *c);
 int dsm_page_collect(struct dsm_core *c);
+void dsm_page_offer(struct dsm_core *c, uint32_t page);
+void dsm_page_settle(struct dsm_core *c, uint32_t page);
+void dsm_page_publish(struct dsm_core *c, uint32_t page);
 int dsm_on_fetch(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_page(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot);

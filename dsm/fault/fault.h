@@ -36,7 +36,7 @@
 #define DSM_FAULT_SYSCALLS	(1U << 2)	/* read(2) into a protected page works */
 #define DSM_FAULT_ONE_VMA	(1U << 3)	/* no protection splits a mapping */
 #define DSM_FAULT_LISTS		(1U << 4)	/* a list of scattered pages is one call */
-#define DSM_FAULT_PEERS		(1U << 5)	/* peer(), fetch(): a page of another process here */
+#define DSM_FAULT_PEERS		(1U << 5)	/* peers(): pages of other processes here are copied */
 
 struct dsm_fault;
 
@@ -72,6 +72,14 @@ struct dsm_fault_ops {
 	ssize_t (*written)(struct dsm_fault *fault, uint32_t *pages, size_t room);
 	/* DSM_FAULT_EVENTS: 1 and an event, 0 if there is none now. */
 	int (*next)(struct dsm_fault *fault, struct dsm_fault_event *event);
+	/*
+	 * DSM_FAULT_PEERS: fds[i] is the fd of process i's memory, or -1, and stays the caller's.
+	 * From then on what is offered is copied from there; the rest is as struct dsm_host says.
+	 */
+	int (*peers)(struct dsm_fault *fault, const int *fds, uint32_t n);
+	void (*offer)(struct dsm_fault *fault, uint32_t page, uint32_t home, uint64_t least);
+	bool (*withdraw)(struct dsm_fault *fault, uint32_t page, uint64_t *version);
+	void (*publish)(struct dsm_fault *fault, uint32_t page, uint64_t version);
 };
 
 /* What every back end has. */

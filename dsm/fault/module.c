@@ -25,6 +25,7 @@ struct segment {
 	struct dsm_fault f;
 	size_t bytes;
 	unsigned char *twins;
+	struct sonde_dsm_copy *table;	/* NULL: the module does not copy from peers */
 	uint32_t *twin;			/* of a page that was told as written */
 	uint32_t idle[BATCH];		/* pages whose twin is not needed any more */
 	size_t nidle;
@@ -131,6 +132,59 @@ static void untwin(struct dsm_fault *fault, uint32_t page)
 		give_back(s);
 }
 
+/* ---- copies from other processes ---- */
+
+static int peers(struct dsm_fault *fault, const int *fds, uint32_t n)
+{
+	struct sonde_dsm_peers args = {
+		.size = sizeof(args), .fds = (uintptr_t)fds, .npeers = n,
+	};
+
+	if (n > SONDE_DSM_PEERS_MAX)
+		return dsm_why(fault->why, sizeof(fault->why), -E2BIG,
+			       "the module copies between at most %u processes",
+			       SONDE_DSM_PEERS_MAX);
+	return ioctl(fault->fd, SONDE_IOC_DSM_PEERS, &args) ?
+	       fail((struct segment *)fault, "SONDE_IOC_DSM_PEERS") : 0;
+}
+
+/* A page whose twin the kernel still has would not be filled. */
+static void offer(struct dsm_fault *fault, uint32_t page, uint32_t home, uint64_t least)
+{
+	struct segment *s = (struct segment *)fault;
+	struct sonde_dsm_copy *c = &s->table[page];
+
+	give_back(s);
+	__atomic_store_n(&c->got, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->least, least, __ATOMIC_RELAXED);
+	/* Partner: the module's fault. */
+	__atomic_store_n(&c->peer, home + 1, __ATOMIC_RELEASE);
+}
+
+/* The store before the load: the module writes got, then reads peer. */
+static bool withdraw(struct dsm_fault *fault, uint32_t page, uint64_t *version)
+{
+	struct sonde_dsm_copy *c = &((struct segment *)fault)->table[page];
+	struct sonde_dsm_untwin args = {
+		.size = sizeof(args), .pages = (uintptr_t)&page, .npages = 1,
+	};
+
+	__atomic_store_n(&c->peer, 0, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*version = __atomic_load_n(&c->got, __ATOMIC_ACQUIRE);
+	/* It has no twin to lose; the call waits for the thread that is at it. */
+	if (*version == SONDE_DSM_COPYING && !ioctl(fault->fd, SONDE_IOC_DSM_UNTWIN, &args))
+		*version = __atomic_load_n(&c->got, __ATOMIC_ACQUIRE);
+	return *version;
+}
+
+/* What is in the page is written before. */
+static void publish(struct dsm_fault *fault, uint32_t page, uint64_t version)
+{
+	__atomic_store_n(&((struct segment *)fault)->table[page].version, version,
+			 __ATOMIC_RELEASE);
+}
+
 /* ---- misses ---- */
 
 static int next(struct dsm_fault *fault, struct dsm_fault_event *event)
@@ -154,6 +208,11 @@ static int next(struct dsm_fault *fault, struct dsm_fault_event *event)
 
 /* ---- life ---- */
 
+static size_t bytes_of_table(const struct segment *s)
+{
+	return s->f.config.pages * sizeof(*s->table);
+}
+
 static void destroy(struct dsm_fault *fault)
 {
 	struct segment *s = (struct segment *)fault;
@@ -166,14 +225,16 @@ static void destroy(struct dsm_fault *fault)
 		munmap(s->f.alias, s->bytes);
 	if (s->twins)
 		munmap(s->twins, s->bytes);
+	if (s->table)
+		munmap(s->table, bytes_of_table(s));
 	if (s->f.fd >= 0)
 		close(s->f.fd);
 	free(s->twin);
 	free(s);
 }
 
-/* The device, of a module that has segments. */
-static int open_device(char *why, size_t len)
+/* The device, of a module that has segments, and what else it has. */
+static int open_device(uint64_t *features, char *why, size_t len)
 {
 	struct sonde_info info = { .size = sizeof(info) };
 	int dev = open("/dev/sonde", O_RDWR | O_CLOEXEC);
@@ -181,7 +242,8 @@ static int open_device(char *why, size_t len)
 	if (dev < 0)
 		return dsm_why(why, len, -ENOTSUP, "/dev/sonde: %s: load the module sonde",
 			       strerror(errno));
-	if (!ioctl(dev, SONDE_IOC_INFO, &info) && info.features & SONDE_FEAT_DSM)
+	*features = ioctl(dev, SONDE_IOC_INFO, &info) ? 0 : info.features;
+	if (*features & SONDE_FEAT_DSM)
 		return dev;
 	close(dev);
 	return dsm_why(why, len, -ENOTSUP, "the module has no segments: load a newer one");
@@ -193,10 +255,15 @@ static int open_segment(struct segment *s, char *why, size_t len)
 		.size = sizeof(args), .npages = s->f.config.pages,
 		.ntwins = s->f.config.pages, .unit = s->f.config.unit,
 	};
-	int dev = open_device(why, len), err;
+	uint64_t features = 0;
+	int dev = open_device(&features, why, len), err;
 
 	if (dev < 0)
 		return dev;
+	if (features & SONDE_FEAT_DSM_PEERS)
+		args.flags = SONDE_DSM_PEERS;
+	else
+		s->f.caps &= ~DSM_FAULT_PEERS;
 	err = ioctl(dev, SONDE_IOC_DSM_CREATE, &args) ? -errno : 0;
 	close(dev);
 	switch (err) {
@@ -217,9 +284,9 @@ static int open_segment(struct segment *s, char *why, size_t len)
 	}
 }
 
-static unsigned char *map(struct segment *s, void *address, uint64_t offset)
+static void *map(struct segment *s, void *address, size_t bytes, uint64_t offset)
 {
-	void *p = mmap(address, s->bytes, PROT_READ | PROT_WRITE,
+	void *p = mmap(address, bytes, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | (address ? MAP_FIXED_NOREPLACE : 0), s->f.fd, (off_t)offset);
 
 	return p == MAP_FAILED ? NULL : p;
@@ -227,12 +294,16 @@ static unsigned char *map(struct segment *s, void *address, uint64_t offset)
 
 static int map_views(struct segment *s, char *why, size_t len)
 {
-	s->f.view = map(s, s->f.config.address, SONDE_DSM_VIEW);
+	const bool copies = s->f.caps & DSM_FAULT_PEERS;
+
+	s->f.view = map(s, s->f.config.address, s->bytes, SONDE_DSM_VIEW);
 	if (s->f.view)
-		s->f.alias = map(s, NULL, SONDE_DSM_ALIAS);
+		s->f.alias = map(s, NULL, s->bytes, SONDE_DSM_ALIAS);
 	if (s->f.alias)
-		s->twins = map(s, NULL, SONDE_DSM_TWINS);
-	if (s->twins)
+		s->twins = map(s, NULL, s->bytes, SONDE_DSM_TWINS);
+	if (s->twins && copies)
+		s->table = map(s, NULL, bytes_of_table(s), SONDE_DSM_TABLE);
+	if (s->twins && (s->table || !copies))
 		return 0;
 	if (errno == EEXIST)
 		return dsm_why(why, len, -EEXIST, "something is mapped at %p already",
@@ -271,7 +342,7 @@ static int create(struct dsm_fault **fault, const struct dsm_fault_config *confi
 const struct dsm_fault_ops dsm_fault_module = {
 	.name = "module",
 	.caps = DSM_FAULT_EVENTS | DSM_FAULT_WRITES | DSM_FAULT_SYSCALLS | DSM_FAULT_ONE_VMA |
-		DSM_FAULT_LISTS,
+		DSM_FAULT_LISTS | DSM_FAULT_PEERS,
 	.create = create,
 	.destroy = destroy,
 	.page = page,
@@ -280,4 +351,8 @@ const struct dsm_fault_ops dsm_fault_module = {
 	.untwin = untwin,
 	.written = written,
 	.next = next,
+	.peers = peers,
+	.offer = offer,
+	.withdraw = withdraw,
+	.publish = publish,
 };

@@ -18,7 +18,11 @@ static void check_versions(struct world *w)
 				world_fail(w, "process %u: version of page %u falls", i, page);
 			if (at->version > home->version)
 				world_fail(w, "process %u: page %u is ahead of its home", i, page);
-			if (at->prot != p->prot[page])
+			if (at->flags & PAGE_OFFERED && p->offers[page].got) {
+				if (p->offers[page].got < at->need)
+					world_fail(w, "process %u: the copy of page %u is old", i,
+						   page);
+			} else if (at->prot != p->prot[page])
 				world_fail(w, "process %u: protection of page %u", i, page);
 			if (at->prot != DSM_NONE && at->version < at->need)
 				world_fail(w, "process %u: page %u is old and open", i, page);
@@ -119,6 +123,10 @@ static uint64_t mix_pages(uint64_t h, struct world_process *p)
 		if (p->twins[i])
 			h = world_mix_bytes(h, p->twins[i], c->c.unit);
 		h = world_mix(h, (uint64_t)p->is_noted[i] << 1 | p->is_taken[i]);
+		h = world_mix(h, p->published[i]);
+		h = world_mix(h, p->offers[i].least << 1 | p->offers[i].is_open);
+		h = world_mix(h, p->offers[i].got << 2 | (uint64_t)p->is_copied[i] << 1 |
+			      p->is_told[i]);
 	}
 	for (size_t i = 0; i < c->ndirty; i++)
 		h = world_mix(h, c->dirty[i]);

@@ -446,7 +446,7 @@ void program_print(const struct program *p, const bool *skip)
 
 	printf("# %u processes of %u threads, %u pages of %u%s\n", p->world.processes,
 	       p->world.threads, p->world.pages, p->world.unit,
-	       p->world.unseen ? ", writes unseen" : "");
+	       p->world.unseen ? p->world.peers ? ", writes unseen, copies" : ", writes unseen" : "");
 	for (uint32_t g = 0; g < p->world.processes * p->world.threads; g++) {
 		printf("# thread %u (process %u):", g, g / p->world.threads);
 		for (uint32_t i = 0; i < p->nops[g]; i++) {

@@ -183,6 +183,7 @@ static void make_world(struct maker *m)
 	m->duplicates = draw(m, 2) ? 0 : draw(m, 30);
 	m->p.cancels = draw(m, 2) ? 0 : 1 + draw(m, 8);
 	k->unseen = draw(m, 2);
+	k->peers = draw(m, 2);
 	m->p.barrier_threads = draw(m, 2) ? k->threads : 1 + draw(m, k->threads);
 }
 
@@ -273,6 +274,7 @@ static void add_tally(struct random_tally *t, const struct run *r)
 {
 	t->runs++;
 	t->steps += r->world->steps;
+	t->fills += r->world->fills;
 	t->checked += r->checked;
 	add_races(t, r);
 	for (uint32_t i = 0; i < r->world->c.processes; i++) {

@@ -9,7 +9,7 @@
 
 struct random_tally {
 	uint64_t runs, steps, checked, messages, duplicates, merges, refetches, deferred;
-	uint64_t handovers, collections;
+	uint64_t handovers, collections, fills;
 	uint64_t raced, told;	/* bytes, and programs with any */
 	uint64_t racy_runs, told_runs;
 };

@@ -50,8 +50,11 @@ static int protect(void *ctx, const uint32_t *pages, size_t n, enum dsm_prot pro
 	struct world_process *p = ctx;
 
 	interrupt(p);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		p->prot[pages[i]] = (uint8_t)prot;
+		if (prot != DSM_NONE)
+			p->is_told[pages[i]] = false;
+	}
 	interrupt(p);
 	return 0;
 }
@@ -93,9 +96,11 @@ static ssize_t unseen_written(void *ctx, uint32_t *pages, size_t room)
 
 	interrupt(p);
 	for (uint32_t page = 0; page < p->world->c.pages && n < room; page++) {
-		if (p->is_noted[page])
-			pages[n++] = page;
+		if (!p->is_noted[page])
+			continue;
+		pages[n++] = page;
 		p->is_noted[page] = false;
+		p->is_copied[page] = false;
 	}
 	interrupt(p);
 	return (ssize_t)n;
@@ -121,6 +126,58 @@ static void untwin(void *ctx, uint32_t page)
 	p->ntwins--;
 }
 
+/* ---- copies between processes ---- */
+static void offer(void *ctx, uint32_t page, uint32_t home, uint64_t least)
+{
+	struct world_process *p = ctx;
+
+	if (p->offers[page].is_open)
+		world_fail(p->world, "page %u is offered twice", page);
+	p->offers[page] = (struct world_offer){ .least = least, .home = home, .is_open = true };
+	interrupt(p);
+}
+
+static bool withdraw(void *ctx, uint32_t page, uint64_t *version)
+{
+	struct world_process *p = ctx;
+
+	interrupt(p);
+	p->offers[page].is_open = false;
+	*version = p->offers[page].got;
+	return *version;
+}
+
+static void publish(void *ctx, uint32_t page, uint64_t version)
+{
+	struct world_process *p = ctx;
+
+	p->published[page] = version;
+}
+
+/* Not what was written here, nor what the core was told of. */
+static bool can_fill(const struct world *w, uint32_t process, uint32_t page)
+{
+	const struct world_process *p = &w->processes[process];
+	const struct world_offer *o = &p->offers[page];
+
+	return o->is_open && p->prot[page] == DSM_NONE && !p->is_told[page] &&
+	       !p->is_noted[page] && !p->twins[page] &&
+	       w->processes[o->home].published[page] >= o->least &&
+	       w->processes[o->home].prot[page] != DSM_NONE;
+}
+
+static void fill(struct world *w, uint32_t process, uint32_t page)
+{
+	struct world_process *p = &w->processes[process];
+	struct world_process *home = &w->processes[p->offers[page].home];
+
+	home->is_copied[page] = true;
+	p->offers[page].got = home->published[page];
+	p->prot[page] = DSM_READ;
+	memcpy(page_of(p, page), page_of(home, page), w->c.unit);
+	w->fills++;
+}
+
 /* ---- life ---- */
 static void create_process(struct world *w, uint32_t self)
 {
@@ -139,9 +196,18 @@ static void create_process(struct world *w, uint32_t self)
 		config.host.untwin = unseen_untwin;
 		config.host.written = unseen_written;
 	}
+	if (k->unseen && k->peers && !k->races) {
+		config.host.offer = offer;
+		config.host.withdraw = withdraw;
+		config.host.publish = publish;
+	}
 	p->world = w;
 	p->is_noted = allocate(k->pages, sizeof(*p->is_noted));
 	p->is_taken = allocate(k->pages, sizeof(*p->is_taken));
+	p->offers = allocate(k->pages, sizeof(*p->offers));
+	p->published = allocate(k->pages, sizeof(*p->published));
+	p->is_copied = allocate(k->pages, sizeof(*p->is_copied));
+	p->is_told = allocate(k->pages, sizeof(*p->is_told));
 	p->memory = allocate(k->pages, k->unit);
 	p->prot = allocate(k->pages, 1);
 	memset(p->prot, DSM_READ, k->pages);
@@ -183,6 +249,10 @@ void world_destroy(struct world *w)
 		free(p->twins);
 		free(p->is_noted);
 		free(p->is_taken);
+		free(p->offers);
+		free(p->published);
+		free(p->is_copied);
+		free(p->is_told);
 		free(p->versions);
 		free(p->threads);
 	}
@@ -263,19 +333,22 @@ void world_tell(struct world *w, uint32_t process, uint32_t thread, uint32_t to,
 					      .arg = 1, .data = &what, .len = 1 });
 }
 
-/* The host keeps the page as it was before the first write that nobody sees. */
+/*
+ * The host keeps the page as it was before the first write that nobody sees; not of an
+ * open page at home, which is noted only if it was copied.
+ */
 static void note(struct world_process *p, uint32_t page)
 {
-	if (p->is_noted[page])
+	if (p->is_noted[page] || (p->prot[page] == DSM_WRITE && !p->is_copied[page]))
 		return;
 	p->is_noted[page] = true;
-	if (!p->twins[page])
+	if (!p->twins[page] && p->prot[page] == DSM_READ)
 		make_twin(p, page);
 }
 
 bool world_can_touch(const struct world *w, uint32_t process, uint32_t page, bool write)
 {
-	return w->processes[process].prot[page] >=
+	return can_fill(w, process, page) || w->processes[process].prot[page] >=
 	       (write && !w->c.unseen ? DSM_WRITE : DSM_READ);
 }
 
@@ -284,11 +357,14 @@ uint8_t *world_touch(struct world *w, uint32_t process, uint32_t thread, uint32_
 {
 	struct world_process *p = &w->processes[process];
 
+	if (can_fill(w, process, page))
+		fill(w, process, page);
 	if (world_can_touch(w, process, page, write)) {
-		if (write && p->prot[page] == DSM_READ)
+		if (write && w->c.unseen)
 			note(p, page);
 		return page_of(p, page);
 	}
+	p->is_told[page] = true;
 	world_event(w, process, thread, write ? DSM_EV_WRITE : DSM_EV_READ, page, 0);
 	return NULL;
 }

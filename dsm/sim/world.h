@@ -25,12 +25,23 @@ struct world_thread {
 	int result;
 };
 
+/* A page that the host may fill. */
+struct world_offer {
+	uint64_t least, got;
+	uint32_t home;
+	bool is_open;
+};
+
 struct world_process {
 	struct world *world;
 	struct dsm_core *core;
 	uint8_t *memory, *prot;
 	uint8_t **twins;
 	bool *is_noted, *is_taken;	/* written unseen; its twin is the core's */
+	struct world_offer *offers;
+	uint64_t *published;
+	bool *is_copied;	/* written by the home since: that is noted */
+	bool *is_told;		/* an event told of it, and is not answered */
 	uint64_t *versions;	/* as last seen, by page */
 	uint32_t ntwins;
 	struct world_thread *threads;
@@ -42,6 +53,7 @@ struct world_config {
 	uint32_t fanout, handovers, notices_max, message_max;
 	const struct dsm_diff_ops *diff;
 	bool unseen;			/* a host with written(): first writes are no events */
+	bool peers;			/* and with offer(): it fills pages from their homes */
 	bool races;			/* are looked for */
 };
 
@@ -51,6 +63,7 @@ struct world {
 	struct world_channel *channels;	/* from * processes + to */
 	struct dsm_actions actions;
 	uint64_t steps;
+	uint64_t fills;			/* pages copied by hosts */
 	uint64_t told;			/* bit n: a process was told n, by DSM_EV_TELL */
 	/*
 	 * Called before and after what the host does in the middle of a step: other threads

@@ -10,10 +10,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "share.h"
 #include "transport.h"
 
 #define TAG		1
@@ -191,8 +193,51 @@ static void end_all(struct dsm_transport *t)
 		MPI_Abort(m->comm, 1);
 }
 
+/* Sockets go by ranks of the node. */
+static int share_near(struct mpi *m, int fd, int *fds, int self, int n)
+{
+	uint64_t nonce[2] = { 0 };
+	int sock = -EIO, failed, any;
+
+	if (!self && getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
+		nonce[0] = nonce[1] = 0;
+	MPI_Bcast(nonce, 2, MPI_UINT64_T, 0, m->node);
+	if (nonce[0] | nonce[1])
+		sock = dsm_share_open(nonce, (uint32_t)self);
+	/* Everybody's name is there, or nobody sends anything. */
+	failed = sock < 0;
+	MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, m->node);
+	if (!any) {
+		int err = dsm_share(sock, nonce, (uint32_t)self, (uint32_t)n, fd, fds);
+
+		close(sock);
+		return err;
+	}
+	if (!failed)
+		close(sock);
+	return failed ? sock : -EIO;
+}
+
+static int share(struct dsm_transport *t, int fd, int *fds)
+{
+	struct mpi *m = mpi_of(t);
+	int n, self, err, at = 0, *near;
+
+	MPI_Comm_size(m->node, &n);
+	MPI_Comm_rank(m->node, &self);
+	near = malloc((size_t)n * sizeof(*near));
+	if (!near)
+		return -ENOMEM;
+	err = share_near(m, fd, near, self, n);
+	/* Ranks of the node are in the order of ours. */
+	for (uint32_t i = 0; i < t->processes; i++)
+		fds[i] = !err && m->peers[i].bell ? near[at++] : -1;
+	free(near);
+	return err;
+}
+
 static const struct dsm_transport_ops ops = {
-	.send = send, .receive = receive, .patience = patience, .check = check,
+	.send = send, .receive = receive, .patience = patience, .check = check, .share = share,
 	.destroy = destroy, .abort = end_all,
 };
 

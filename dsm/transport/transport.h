@@ -31,6 +31,12 @@ struct dsm_transport_ops {
 	int64_t (*patience)(struct dsm_transport *t);
 	/* Called now and then: -EOWNERDEAD and *@who if a process has ended that should not. */
 	int (*check)(struct dsm_transport *t, uint32_t *who);
+	/*
+	 * Called in all processes at the same point of their calls; may be NULL. @fd, or -1, is
+	 * given to those of this node: fds[i] becomes what process i has, the caller's to
+	 * close, or -1, also for itself and for those elsewhere. 0 or -errno.
+	 */
+	int (*share)(struct dsm_transport *t, int fd, int *fds);
 	/* All messages are through. */
 	void (*destroy)(struct dsm_transport *t);
 	/* Ends all processes of the job; returns if it cannot. */

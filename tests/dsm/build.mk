@@ -37,7 +37,8 @@ check-dsm: all dsm-programs $(DSM_MPI_BIN) ## the tests of dsm/ alone
 		$(DSM_TEST_BIN) $(DSM_FAULTS_BIN) $(sort $(wildcard tests/dsm/*.t))
 
 check-dsm-long: all dsm-programs $(DSM_MPI_BIN) ## dsm: 300,000 random programs, 1 to 8 processes
-	$(Q)O='$(O)' SONDE='$(O)/sonde' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) tests/dsm/jobs.t
+	$(Q)O='$(O)' SONDE='$(O)/sonde' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) tests/dsm/jobs.t \
+		tests/guest/dsm-jobs.t
 	$(Q)$(O)/tests/dsm/fuzz 1 300000
 	$(Q)$(O)/tests/dsm/races 1 100000
 	$(Q)$(O)/tests/dsm/search long

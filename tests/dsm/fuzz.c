@@ -33,14 +33,15 @@ int main(int argc, char **argv)
 	printf("# %" PRIu64 " programs, %" PRIu64 " steps, %" PRIu64 " messages, %" PRIu64
 	       " bytes checked\n", t.runs, t.steps, t.messages, t.checked);
 	printf("# %" PRIu64 " duplicates, %" PRIu64 " merges, %" PRIu64 " pages asked for again, %"
-	       PRIu64 " deferred, %" PRIu64 " handovers, %" PRIu64 " collections\n", t.duplicates,
-	       t.merges, t.refetches, t.deferred, t.handovers, t.collections);
+	       PRIu64 " deferred, %" PRIu64 " handovers, %" PRIu64 " collections, %" PRIu64
+	       " copies\n", t.duplicates, t.merges, t.refetches, t.deferred, t.handovers,
+	       t.collections, t.fills);
 	/* A fuzzer that does not get there finds nothing there. */
 	if (n < 1000)
 		printf("ok 2 # SKIP too few programs to meet every path\n");
 	else
 		printf("%sok 2 - every path of the protocol was met\n",
 		       t.duplicates && t.merges && t.refetches && t.deferred && t.handovers &&
-		       t.collections ? "" : "not ");
+		       t.collections && t.fills ? "" : "not ");
 	return failed != 0;
 }

@@ -51,6 +51,24 @@ static inline void *job_begin(void *arg)
 	return NULL;
 }
 
+/* What a transport does for processes of a node. */
+static inline void job_share(struct job *j)
+{
+	int fds[JOB_MOST];
+
+	for (uint32_t i = 0; i < j->processes; i++)
+		fds[i] = j->runs[i]->fault->fd;
+	for (uint32_t i = 0; i < j->processes; i++) {
+		struct dsm_fault *f = j->runs[i]->fault;
+
+		if (!(f->caps & DSM_FAULT_PEERS))
+			continue;
+		fds[i] = -1;
+		ck_assert_int_eq(0, f->ops->peers(f, fds, j->processes));
+		fds[i] = f->fd;
+	}
+}
+
 /* Runs @body in each process; all are gone when it returns. */
 static inline void job_run(int back_end, uint32_t processes, uint32_t unit,
 			   void (*body)(struct job *j, uint32_t me))
@@ -70,6 +88,7 @@ static inline void job_run(int back_end, uint32_t processes, uint32_t unit,
 
 		ck_assert_msg(!dsm_run_create(&j.runs[i], &c, why, sizeof(why)), "%s", why);
 	}
+	job_share(&j);
 	for (uint32_t i = 0; i < processes; i++) {
 		starts[i] = (struct job_start){ &j, i };
 		ck_assert_int_eq(0, pthread_create(&j.progress[i], NULL, job_progress, j.runs[i]));

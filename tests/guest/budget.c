@@ -130,6 +130,8 @@ static const struct row rows[] = {
 	{ "dsm-write-sigsegv", call_dsm_write_sigsegv, .pieces = DSM_LIST,
 	  .is_long = true },
 	{ "dsm-miss", call_dsm_miss, .pieces = DSM_MISSES, .is_long = true },
+	{ "dsm-copy", call_dsm_copy, .pieces = DSM_MISSES, .is_long = true },
+	{ "dsm-shut", call_dsm_shut, .pieces = DSM_MISSES, .is_long = true },
 	{ "dsm-miss-sigsegv", call_dsm_miss_sigsegv, .pieces = DSM_MISSES,
 	  .is_long = true },
 	{ "dsm-protect", call_dsm_protect, .pieces = DSM_LIST, .is_long = true },

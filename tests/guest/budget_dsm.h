@@ -8,6 +8,8 @@
  *		and the twin given back
  * miss		a page is void, read, copied into by whoever serves it, and readable; another
  *		thread serves a segment, so this has the switches to it and back
+ * copy		the same of a page that is offered: the kernel copies it from another segment
+ * shut		the same of a page that may be written unnoticed there, so it is shut first
  * protect	a list of pages that lie apart is protected from writing, and opened again
  *
  * This process has exported memory before, so it has an MMU notifier, for which each page
@@ -25,32 +27,40 @@
 #define DSM_MISSES	32
 
 static struct {
-	int fd;
+	int fd, home;
 	bool is_ready, is_trapped;
-	char *view, *alias, *twins, *weak, *weak_alias;
+	char *view, *alias, *twins, *weak, *weak_alias, *home_view;
+	struct sonde_dsm_copy *table, *home_table;
 	uint32_t list[DSM_LIST];
 	struct sonde_dsm_written written[DSM_LIST];
 	pthread_t server;
 } dsm;
 
-static char *map_dsm(int fd, uint64_t offset)
+static void *map_dsm(int fd, uint64_t offset)
 {
-	char *p = mmap(NULL, DSM_PAGES * SMALL, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	const size_t len = offset == SONDE_DSM_TABLE ?
+			   DSM_PAGES * sizeof(struct sonde_dsm_copy) : DSM_PAGES * SMALL;
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 
 	if (p == MAP_FAILED)
 		die("mapping of a segment");
 	return p;
 }
 
-static void protect_dsm(uint32_t *pages, uint32_t n, uint32_t protection)
+static void protect_of(int fd, uint32_t *pages, uint32_t n, uint32_t protection)
 {
 	struct sonde_dsm_protect args = {
 		.size = sizeof(args), .protection = protection,
 		.pages = (uintptr_t)pages, .npages = n,
 	};
 
-	if (ioctl(dsm.fd, SONDE_IOC_DSM_PROTECT, &args))
+	if (ioctl(fd, SONDE_IOC_DSM_PROTECT, &args))
 		die("SONDE_IOC_DSM_PROTECT");
+}
+
+static void protect_dsm(uint32_t *pages, uint32_t n, uint32_t protection)
+{
+	protect_of(dsm.fd, pages, n, protection);
 }
 
 static void *serve_misses(void *arg)
@@ -84,11 +94,38 @@ static void on_segv(int sig, siginfo_t *info, void *context)
 	}
 }
 
+/* A segment that all pages can be copied from, all of them there. */
+static void make_home(int dev)
+{
+	struct sonde_dsm_create args = {
+		.size = sizeof(args), .flags = SONDE_DSM_PEERS, .npages = DSM_PAGES, .unit = SMALL,
+	};
+	struct sonde_dsm_peers peers = {
+		.size = sizeof(peers), .fds = (uintptr_t)&dsm.home, .npeers = 1,
+	};
+	uint32_t i;
+
+	if (ioctl(dev, SONDE_IOC_DSM_CREATE, &args))
+		die("SONDE_IOC_DSM_CREATE");
+	dsm.home = args.fd;
+	dsm.home_view = map_dsm(dsm.home, SONDE_DSM_VIEW);
+	dsm.home_table = map_dsm(dsm.home, SONDE_DSM_TABLE);
+	dsm.table = map_dsm(dsm.fd, SONDE_DSM_TABLE);
+	if (ioctl(dsm.fd, SONDE_IOC_DSM_PEERS, &peers))
+		die("SONDE_IOC_DSM_PEERS");
+	for (i = 0; i < DSM_LIST; i++) {
+		protect_of(dsm.home, &dsm.list[i], 1, SONDE_DSM_WRITE);
+		dsm.home_view[dsm.list[i] * SMALL] = 1;
+		dsm.home_table[dsm.list[i]].version = 1;
+	}
+}
+
 /* Pages that are there, and a list whose pages have others between them. */
 static void make_dsm(void)
 {
 	struct sonde_dsm_create args = {
-		.size = sizeof(args), .npages = DSM_PAGES, .ntwins = DSM_PAGES, .unit = SMALL,
+		.size = sizeof(args), .flags = SONDE_DSM_PEERS, .npages = DSM_PAGES,
+		.ntwins = DSM_PAGES, .unit = SMALL,
 	};
 	struct sigaction action = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO };
 	int dev = open("/dev/sonde", O_RDWR | O_CLOEXEC), weak = memfd_create("weak", MFD_CLOEXEC);
@@ -114,6 +151,7 @@ static void make_dsm(void)
 	memset(dsm.alias, 1, DSM_PAGES * SMALL);
 	memset(dsm.twins, 1, DSM_PAGES * SMALL);
 	protect_dsm(dsm.list, DSM_LIST, SONDE_DSM_READ);
+	make_home(dev);
 	close(dev);
 }
 
@@ -170,6 +208,43 @@ static void end_server(void)
 	pthread_cancel(dsm.server);
 	pthread_join(dsm.server, NULL);
 	dsm.server = 0;
+}
+
+/* They are shut in the home from the first turn on. */
+static int call_dsm_copy(const struct target *t)
+{
+	int i;
+
+	(void)t;
+	make_dsm();
+	end_server();
+	protect_dsm(dsm.list, DSM_MISSES, SONDE_DSM_NONE);
+	for (i = 0; i < DSM_MISSES; i++) {
+		dsm.table[dsm.list[i]].least = 1;
+		dsm.table[dsm.list[i]].peer = 1;
+	}
+	for (i = 0; i < DSM_MISSES; i++)
+		(void)((volatile char *)dsm.view)[dsm.list[i] * SMALL];
+	for (i = 0; i < DSM_MISSES; i++)
+		dsm.table[dsm.list[i]].peer = 0;
+	return dsm.table[dsm.list[0]].got != 1;
+}
+
+/* Writes there, and the list of them, have them open again. */
+static int call_dsm_shut(const struct target *t)
+{
+	struct sonde_dsm_collect collect = {
+		.size = sizeof(collect), .written = (uintptr_t)dsm.written, .room = DSM_LIST,
+	};
+	int i;
+
+	if (call_dsm_copy(t))
+		return -1;
+	for (i = 0; i < DSM_MISSES; i++)
+		((volatile char *)dsm.home_view)[dsm.list[i] * SMALL] = 2;
+	if (ioctl(dsm.home, SONDE_IOC_DSM_COLLECT, &collect))
+		return -1;
+	return collect.count != DSM_MISSES;
 }
 
 static int call_dsm_miss_sigsegv(const struct target *t)

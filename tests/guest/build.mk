@@ -9,6 +9,7 @@ GUEST_T := tests/guest/guest
 TEST_PROGRAMS += $(GUEST_BIN)
 TESTS += $(GUEST_T)-6.1.t tests/guest/prefetch.t tests/guest/prefetch-smt.t
 TESTS += tests/guest/region-nodes.t tests/guest/budget.t tests/guest/bed.t tests/guest/exchange.t
+TESTS += tests/guest/dsm-jobs.t
 
 $(GUEST_BIN): $(O)/%: $(O)/%.o $(O)/libsonde.a
 	$(say) LD $@

@@ -9,23 +9,67 @@
 #include <pthread.h>
 
 #include "hostile.h"
-#include "dsm.h"
+#include "dsm_peers.h"
 
 #define CALLERS		2
 #define PAGES		16U
 #define TWINS		6U
+#define WORKERS		3
+#define RELATIVES	3
+#define OWN		10U	/* pages that are never copied from elsewhere */
 
 /* What came of all calls; shared by all processes. */
 static struct tally {
-	_Atomic unsigned long calls, refused, collected, events, writes;
+	_Atomic unsigned long calls, refused, collected, events, writes, copies;
 } *tally;
 
 struct caller {
 	struct rng rng;
 	struct segment s;
+	volatile struct sonde_dsm_copy *table, *theirs[RELATIVES];
 };
 
+/*
+ * Segments that all processes have, and copy from. Their views are mapped by whoever
+ * comes, and written; they never keep anybody waiting.
+ */
+static int32_t relatives[RELATIVES];
+static uint32_t unit;
+static int users;
+
 /* ---- who uses the view -------------------------------------------------- */
+
+/*
+ * The last of them have pages copied from others at random, so that what is in these pages
+ * is anybody's.
+ */
+static void *use_copies(void *arg)
+{
+	struct caller *me = arg;
+	struct rng r = { (uintptr_t)&r ^ me->rng.s };
+
+	for (;;) {
+		uint32_t page = OWN + below(&r, PAGES - OWN);
+		volatile char *at = page_at(&me->s, page) + below(&r, SMALL_PAGE);
+
+		switch (below(&r, 4)) {
+		case 0: (void)*at; break;
+		case 1: *at = 1; break;
+		case 2:
+			me->theirs[below(&r, RELATIVES)][page].version =
+				one_in(&r, 8) ? draw(&r) : below(&r, 4);
+			me->table[page].least = one_in(&r, 8) ? draw(&r) : below(&r, 4);
+			me->table[page].got = draw(&r);
+			me->table[page].peer = one_in(&r, 8) ? (uint32_t)draw(&r) :
+							      below(&r, RELATIVES + 2);
+			break;
+		default:
+			tally->copies += me->table[page].copies;
+			me->table[page].copies = 0;
+		}
+	}
+	return NULL;
+}
 
 /* Its own word of each page: the number of its writes there. */
 static void *use_view(void *arg)
@@ -37,7 +81,7 @@ static void *use_view(void *arg)
 	volatile uint32_t *at;
 
 	for (;;) {
-		page = below(&r, PAGES);
+		page = below(&r, OWN);
 		at = (volatile uint32_t *)(void *)page_at(&me->s, page) + word;
 		if (*at != count[page])
 			violated("page %u has %u, not %u", page, *at, count[page]);
@@ -131,12 +175,53 @@ static void answer(struct caller *me)
 			try_untwin(&me->s, &i, 1);
 }
 
+/* Peers are taken once; a segment is not its own. */
+static void call_peers(struct caller *me)
+{
+	int32_t fds[RELATIVES + 1];
+	int ret;
+
+	memcpy(fds, relatives, sizeof(relatives));
+	fds[RELATIVES] = me->s.fd;
+	if (one_in(&me->rng, 4)) {
+		expect("peers", try_peers(&me->s, fds, RELATIVES + 1), false);
+		return;
+	}
+	ret = try_peers(&me->s, fds, RELATIVES);
+	tally->calls++;
+	if (ret && ret != -EEXIST && ret != -ENOMEM)
+		violated("peers: %d", ret);
+}
+
+/* As a home would: opens its pages, writes, and lists what was noted. */
+static void use_relative(struct caller *me)
+{
+	struct segment s = { .fd = relatives[below(&me->rng, RELATIVES)], .npages = PAGES,
+			     .unit = unit };
+	struct sonde_dsm_written w[PAGES];
+	uint32_t n, i;
+
+	s.view = mmap(NULL, (size_t)PAGES * unit, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd,
+		      SONDE_DSM_VIEW);
+	if (s.view == MAP_FAILED)
+		return;
+	for (i = 0; i < 64; i++) {
+		n = below(&me->rng, PAGES);
+		if (try_protect(&s, &n, 1, SONDE_DSM_WRITE))
+			violated("a page of a relative cannot be opened");
+		*page_at(&s, n) = 1;
+		if (one_in(&me->rng, 4))
+			try_collect(&s, w, PAGES, &n);
+	}
+	munmap(s.view, (size_t)PAGES * unit);
+}
+
 static void call_unknown(struct caller *me)
 {
 	char buf[256] = "";
 	unsigned int nr = below(&me->rng, 256);
 
-	if (nr >= _IOC_NR(SONDE_IOC_DSM_PROTECT) && nr <= _IOC_NR(SONDE_IOC_DSM_UNTWIN))
+	if (nr >= _IOC_NR(SONDE_IOC_DSM_PROTECT) && nr <= _IOC_NR(SONDE_IOC_DSM_PEERS))
 		return;
 	if (do_ioctl(me->s.fd, _IOC(_IOC_READ | _IOC_WRITE, SONDE_IOC_MAGIC, nr, 24), buf) != -ENOTTY)
 		violated("command %#x of a segment is served", nr);
@@ -180,12 +265,14 @@ static void *call_all_the_time(void *arg)
 	for (;;) {
 		bool is_valid = !one_in(&me.rng, 5);
 
-		switch (below(&me.rng, 6)) {
+		switch (below(&me.rng, 8)) {
 		case 0: call_protect(&me, is_valid); break;
 		case 1: call_collect(&me, is_valid); break;
 		case 2: call_untwin(&me, is_valid); break;
 		case 3: call_unknown(&me); break;
 		case 4: call_mappings(&me); break;
+		case 5: call_peers(&me); break;
+		case 6: use_relative(&me); break;
 		}
 		answer(&me);
 	}
@@ -194,38 +281,92 @@ static void *call_all_the_time(void *arg)
 
 static void work(uint64_t seed, bool root)
 {
-	static const uint32_t units[] = { 4096, 8192, 65536 };
 	struct caller me = { .rng = { seed } };
+	struct relative r;
 	pthread_t thread;
 	int i;
 
 	(void)root;
-	me.s = make_segment(PAGES, TWINS, units[below(&me.rng, 3)]);
+	r = make_relative(PAGES, TWINS, unit);
+	me.s = r.s;
+	me.table = r.table;
+	for (i = 0; i < RELATIVES; i++)
+		me.theirs[i] = (void *)map_segment(relatives[i], PAGES * sizeof(*me.table),
+						   SONDE_DSM_TABLE);
+	if (!one_in(&me.rng, 4))
+		call_peers(&me);
 	pthread_create(&thread, NULL, use_view, &me);
+	pthread_create(&thread, NULL, use_copies, &me);
 	for (i = 1; i < CALLERS; i++)
 		pthread_create(&thread, NULL, call_all_the_time, &me);
 	call_all_the_time(&me);
 }
 
+static void make_relatives(void)
+{
+	uint32_t i, page;
+
+	for (i = 0; i < RELATIVES; i++) {
+		struct relative r = make_relative(PAGES, 0, unit);
+
+		for (page = 0; page < PAGES; page++)
+			protect(&r.s, page, SONDE_DSM_NOTE);
+		relatives[i] = dup(r.s.fd);
+		check(relatives[i] >= 0);
+		end_relative(&r);
+	}
+}
+
+/* The workers' segments are gone, though what these copied from is not. */
+static void await_workers(void)
+{
+	time_t deadline = time(NULL) + 30;
+
+	while (users_of_module() > users && time(NULL) < deadline)
+		sched_yield();
+	check_int(users_of_module(), users);
+}
+
+static void end_relatives(void)
+{
+	int i;
+
+	for (i = 0; i < RELATIVES; i++)
+		close(relatives[i]);
+	await_no_segments();
+}
+
 static void print_counts(void)
 {
-	printf("# %lu calls, %lu refused, %lu pages collected, %lu events, %lu writes\n",
-	       tally->calls, tally->refused, tally->collected, tally->events, tally->writes);
+	printf("# %lu calls, %lu refused, %lu pages collected, %lu events, %lu writes, %lu copies\n",
+	       tally->calls, tally->refused, tally->collected, tally->events, tally->writes,
+	       tally->copies);
 }
 
 static bool saw_all(void)
 {
 	return tally->calls && tally->refused && tally->collected && tally->events &&
-	       tally->writes;
+	       tally->writes && tally->copies;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct hostile h = {
-		.name = "hostile_dsm", .seconds = 5, .workers = 3, .work = work,
-		.after = await_no_segments, .print_counts = print_counts, .saw_all = saw_all,
+		.name = "hostile_dsm", .seconds = 5, .workers = WORKERS, .work = work,
+		.after = await_workers, .print_counts = print_counts, .saw_all = saw_all,
 	};
 
+	static const uint32_t units[] = { 4096, 8192, 65536 };
+	int status;
+
 	tally = share_memory(sizeof(*tally));
-	return hostile_main(argc, argv, &h);
+	if (have_nodes()) {
+		unit = units[getpid() % 3];
+		make_relatives();
+		users = users_of_module();
+	}
+	status = hostile_main(argc, argv, &h);
+	if (users)
+		end_relatives();
+	return status;
 }

@@ -38,6 +38,7 @@
 #define SONDE_FEAT_ASYNC	(1ULL << 7)	/* SONDE_COPYV_ASYNC */
 #define SONDE_FEAT_MAP		(1ULL << 8)	/* mmap() of a region */
 #define SONDE_FEAT_DSM		(1ULL << 9)	/* SONDE_IOC_DSM_* */
+#define SONDE_FEAT_DSM_PEERS	(1ULL << 10)	/* SONDE_IOC_DSM_PEERS */
 
 /*
  * What this open file may do, in struct sonde_info.rights: decided when it was
@@ -713,14 +714,18 @@ struct sonde_copyv {
 #define SONDE_DSM_VIEW		0ULL		/* the pages, protected; as a whole */
 #define SONDE_DSM_ALIAS		(1ULL << 44)	/* the same pages, always accessible */
 #define SONDE_DSM_TWINS		(1ULL << 45)	/* twin i is at i times the unit */
+#define SONDE_DSM_TABLE		(1ULL << 46)	/* struct sonde_dsm_copy of each page */
 
 /* Most bytes of a page of a segment. */
 #define SONDE_DSM_UNIT		(1U << 20)
 
+/* In struct sonde_dsm_create.flags. */
+#define SONDE_DSM_PEERS		(1U << 0)	/* with a table: SONDE_IOC_DSM_PEERS */
+
 /**
  * struct sonde_dsm_create - SONDE_IOC_DSM_CREATE, on /dev/sonde
  * @size: in: sizeof(struct sonde_dsm_create)
- * @flags: in: zero
+ * @flags: in: zero or SONDE_DSM_PEERS
  * @npages: in: pages of the segment, at least one
  * @ntwins: in: copies of pages that it has room for; 0: each write to a page that
  *	is SONDE_DSM_READ is an event
@@ -747,9 +752,9 @@ struct sonde_copyv {
  * write go on. If no twin is free it is an event after all, and the writer
  * waits for a free one or for a new protection.
  *
- * The alias at SONDE_DSM_ALIAS, and the twins at SONDE_DSM_TWINS, are ordinary
- * memory, mapped shared, in part or more than once. Mappings are not inherited by
- * fork().
+ * The alias at SONDE_DSM_ALIAS, the twins at SONDE_DSM_TWINS, and with
+ * SONDE_DSM_PEERS the table at SONDE_DSM_TABLE, are ordinary memory, mapped
+ * shared, in part or more than once. Mappings are not inherited by fork().
  *
  * read() of the segment gives events, whole struct sonde_dsm_event, and waits for
  * one unless O_NONBLOCK is set; poll() says when there is one. Where a read fails
@@ -884,6 +889,72 @@ struct sonde_dsm_untwin {
 	__u32 reserved;
 };
 
+/* Most peers of a segment. */
+#define SONDE_DSM_PEERS_MAX	1024
+
+/**
+ * struct sonde_dsm_peers - SONDE_IOC_DSM_PEERS, on a segment with a table
+ * @size: in: sizeof(struct sonde_dsm_peers)
+ * @flags: in: zero
+ * @fds: in: address of an array of @npeers __s32: segments, each with a table and with
+ *	as many pages of the same size as this one, or -1 where there is none
+ * @npeers: in: how many, 1 to SONDE_DSM_PEERS_MAX
+ * @reserved: zero
+ *
+ * From then on pages may be copied from there, as the table says, when a thread
+ * meets one that is SONDE_DSM_NONE: see struct sonde_dsm_copy. A segment is told
+ * its peers once. They need not be closed in any order: when the last descriptor of
+ * one is closed nothing is copied from it or to it any more, and its memory
+ * goes when the last that has it for a peer is closed, too.
+ *
+ * Errors, after which nothing has changed: EFAULT, EINVAL (size, flags, counts, no
+ * table, no segment, the segment itself, other pages), E2BIG, ENOMEM, EBADF,
+ * EEXIST (it has peers).
+ */
+struct sonde_dsm_peers {
+	__u32 size;
+	__u32 flags;
+	__u64 fds;
+	__u32 npeers;
+	__u32 reserved;
+};
+
+/* In struct sonde_dsm_copy.got: a thread is about to copy, or not to. */
+#define SONDE_DSM_COPYING	(~0ULL)
+
+/**
+ * struct sonde_dsm_copy - a page, in the table at SONDE_DSM_TABLE
+ * @version: written by user space: what is in the page here is at least as new as
+ *	that. Zero: it is not for peers
+ * @least: written by user space: how new a copy must be
+ * @got: written by the kernel when it copied: the version of the copy, or
+ *	SONDE_DSM_COPYING; by user space: zero, when it is done with that
+ * @peer: written by user space last: from which peer, and 1 more; zero: from none
+ * @copies: counted by the kernel
+ *
+ * An access to a page that is SONDE_DSM_NONE does not wait, and is no event, if the
+ * page is offered so: @peer has it, its @version there is @least or newer, it is not
+ * SONDE_DSM_NONE there; and here no thread waits for it that was told of by an event,
+ * it was not written since it was collected, and has no twin. The page is copied
+ * then, the version that it has there before goes to @got, and it is
+ * SONDE_DSM_READ here.
+ *
+ * A page there of which a copy was made is written there like SONDE_DSM_NOTE if it is
+ * SONDE_DSM_WRITE, until it was noted and collected. So no write that comes after a
+ * copy is missed, and none that was collected before @version was raised.
+ *
+ * To take an offer back: write zero to @peer, full barrier, read @got. Zero: nothing
+ * was copied nor will be. SONDE_DSM_COPYING: it is not decided yet, but is when
+ * SONDE_IOC_DSM_UNTWIN, or another call that names the page, has returned.
+ */
+struct sonde_dsm_copy {
+	__u64 version;
+	__u64 least;
+	__u64 got;
+	__u32 peer;
+	__u32 copies;
+};
+
 #define SONDE_IOC_INFO		_IOWR(SONDE_IOC_MAGIC, 0x00, struct sonde_info)
 #define SONDE_IOC_FRAMES	_IOWR(SONDE_IOC_MAGIC, 0x01, struct sonde_frames)
 #define SONDE_IOC_ALLOC		_IOWR(SONDE_IOC_MAGIC, 0x02, struct sonde_alloc)
@@ -901,5 +972,6 @@ struct sonde_dsm_untwin {
 #define SONDE_IOC_DSM_PROTECT	_IOWR(SONDE_IOC_MAGIC, 0x0c, struct sonde_dsm_protect)
 #define SONDE_IOC_DSM_COLLECT	_IOWR(SONDE_IOC_MAGIC, 0x0d, struct sonde_dsm_collect)
 #define SONDE_IOC_DSM_UNTWIN	_IOWR(SONDE_IOC_MAGIC, 0x0e, struct sonde_dsm_untwin)
+#define SONDE_IOC_DSM_PEERS	_IOWR(SONDE_IOC_MAGIC, 0x0f, struct sonde_dsm_peers)
 
 #endif /* _UAPI_LINUX_SONDE_H */
