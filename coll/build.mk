@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # libsonde-coll: one set of sources, one library for each MPI that is there. An
 # MPI that is not there is left out, and said to be.
-COLL_SRC := $(sort $(wildcard coll/*.c))
+COLL_SRC := $(sort $(wildcard coll/*.c)) lib/fd_message.c
 COLL_MAP := coll/libsonde-coll.map
 COLL_MPIS :=
 COLL_LIBS :=

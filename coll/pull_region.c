@@ -20,17 +20,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <sonde/region.h>
 
+#include "../lib/fd_message.h"
 #include "local_pull.h"
 #include "plan.h"
 #include "segment.h"
 
 #define SLOTS		16	/* buffers that a program uses by turns */
 #define CACHED_BYTES	((uint64_t)1 << 40)
+#define SOCKET_NAME	64
 #define SEND_MS		10000	/* another rank does not look at its socket */
 
 /* What goes with a handle. */
@@ -69,11 +69,6 @@ struct regions {
 
 _Static_assert(sizeof(struct handle) <= COLL_HANDLE, "a handle fits in a notice");
 
-union control {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
 /* ---- the module --------------------------------------------------------- */
 
 static int has_module;
@@ -97,77 +92,41 @@ int coll_has_module(void)
 
 /* ---- sockets ------------------------------------------------------------ */
 
-/* An abstract name: of no file system, gone with the socket. */
-static socklen_t get_address(const struct coll_segment *seg, int rank, struct sockaddr_un *address)
+/* Of the socket of a rank. */
+static const char *get_name(const struct coll_segment *seg, int rank, char name[SOCKET_NAME])
 {
 	const uint64_t *nonce = coll_head(seg)->nonce;
-	int n;
 
-	memset(address, 0, sizeof(*address));
-	address->sun_family = AF_UNIX;
-	n = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
-		     "sonde-coll-%016llx%016llx-%d", (unsigned long long)nonce[0],
-		     (unsigned long long)nonce[1], rank);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	snprintf(name, SOCKET_NAME, "sonde-coll-%016llx%016llx-%d", (unsigned long long)nonce[0],
+		 (unsigned long long)nonce[1], rank);
+	return name;
 }
 
 static int open_socket(const struct coll_segment *seg)
 {
-	struct sockaddr_un address;
-	const socklen_t len = get_address(seg, seg->me, &address);
-	int sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	char name[SOCKET_NAME];
 
-	if (sock < 0)
-		return -errno;
-	if (bind(sock, (struct sockaddr *)&address, len)) {
-		int err = -errno;
-
-		close(sock);
-		return err;
-	}
-	return sock;
+	return fd_message_open(get_name(seg, seg->me, name));
 }
 
 static int send_to(const struct regions *r, const struct coll_segment *seg, int to,
 		   const struct parcel *parcel, int fd)
 {
-	struct sockaddr_un address;
-	union control control = { .bytes = { 0 } };
-	struct iovec iov = { (void *)(uintptr_t)parcel, sizeof(*parcel) };
-	struct msghdr msg = {
-		.msg_name = &address, .msg_namelen = get_address(seg, to, &address),
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	char name[SOCKET_NAME];
 
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(r->sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return fd_message_send(r->sock, get_name(seg, to, name), parcel, sizeof(*parcel), fd);
 }
 
 /* Return: a descriptor that is the caller's; -EAGAIN if nothing has come. */
 static int receive(const struct regions *r, struct parcel *parcel)
 {
-	union control control = { .bytes = { 0 } };
-	struct iovec iov = { parcel, sizeof(*parcel) };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg;
-	ssize_t n = recvmsg(r->sock, &msg, MSG_CMSG_CLOEXEC);
 	int fd;
+	const ssize_t n = fd_message_receive(r->sock, parcel, sizeof(*parcel), &fd);
 
 	if (n < 0)
-		return -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (!cmsg || cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS ||
-	    cmsg->cmsg_len < CMSG_LEN(sizeof(int)))
-		return msg.msg_flags & MSG_CTRUNC ? -EMFILE : -ENOMSG;
-	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+		return (int)n;
+	if (fd < 0)
+		return -ENOMSG;
 	if (n == sizeof(*parcel))
 		return fd;
 	close(fd);

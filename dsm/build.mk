@@ -4,7 +4,7 @@
 # that wants them; and a library for each MPI that is there.
 DSM_MPI_SRC := dsm/api/init.c dsm/transport/mpi.c
 DSM_CORE_SRC := $(sort $(wildcard dsm/core/*.c dsm/diff/*.c dsm/sim/*.c))
-DSM_RUN_SRC := $(filter-out $(DSM_MPI_SRC),$(sort $(wildcard dsm/api/*.c dsm/fault/*.c dsm/transport/*.c)))
+DSM_RUN_SRC := $(filter-out $(DSM_MPI_SRC),$(sort $(wildcard dsm/api/*.c dsm/fault/*.c dsm/transport/*.c))) lib/fd_message.c
 DSM_LIB := $(O)/dsm/libdsm.a
 DSM_FAULTY_LIB := $(O)/faulty/libdsm.a
 DSM_MAP := dsm/libsonde-dsm.map

@@ -49,24 +49,6 @@ struct column {
 	double scale;		/* of what is shown as text */
 };
 
-static uint64_t messages(const struct dsm_stats *s)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < DSM_MESSAGES; i++)
-		n += s->core.messages[i];
-	return n;
-}
-
-static uint64_t bytes(const struct dsm_stats *s)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < DSM_MESSAGES; i++)
-		n += s->core.bytes[i];
-	return n;
-}
-
 static uint64_t faults(const struct dsm_stats *s)
 {
 	return s->core.read_faults + s->core.write_faults;
@@ -81,7 +63,7 @@ FIELD(lock_wait_ns, lock_wait_ns)
 #undef FIELD
 
 static const struct column columns[] = {
-	{ "messages/s", "messages", messages, 1 }, { "MB/s", "bytes", bytes, 1e-6 },
+	{ "messages/s", "messages", dsm_stats_messages, 1 }, { "MB/s", "bytes", dsm_stats_bytes, 1e-6 },
 	{ "requests/s", "fetches", fetches, 1 }, { "faults/s", "faults", faults, 1 },
 	{ "diffs/s", "diffs", diffs, 1 }, { "voided/s", "invalidations", invalidations, 1 },
 	{ "locks/s", "locks", lock_waits, 1 }, { "waiting", "lock_wait_ns", lock_wait_ns, 1e-9 },

@@ -20,6 +20,25 @@ struct dsm_stats {
 	uint64_t lock_waits, lock_wait_ns;
 };
 
+/* Of all kinds, sent. */
+static inline uint64_t dsm_stats_messages(const struct dsm_stats *s)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < DSM_MESSAGES; i++)
+		n += s->core.messages[i];
+	return n;
+}
+
+static inline uint64_t dsm_stats_bytes(const struct dsm_stats *s)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < DSM_MESSAGES; i++)
+		n += s->core.bytes[i];
+	return n;
+}
+
 struct dsm_live {
 	uint64_t magic, job;
 	uint32_t pid, process, processes, pages, unit;

@@ -144,24 +144,6 @@ struct column {
 	uint64_t (*value)(const struct dsm_stats *s);
 };
 
-static uint64_t messages(const struct dsm_stats *s)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < DSM_MESSAGES; i++)
-		n += s->core.messages[i];
-	return n;
-}
-
-static uint64_t bytes(const struct dsm_stats *s)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < DSM_MESSAGES; i++)
-		n += s->core.bytes[i];
-	return n;
-}
-
 #define FIELD(name) static uint64_t name(const struct dsm_stats *s) { return s->core.name; }
 FIELD(fetches)
 FIELD(copies)
@@ -185,7 +167,7 @@ static uint64_t lock_wait_us(const struct dsm_stats *s)
 }
 
 static const struct column columns[] = {
-	{ "messages", "messages", messages }, { "bytes", "bytes", bytes },
+	{ "messages", "messages", dsm_stats_messages }, { "bytes", "bytes", dsm_stats_bytes },
 	{ "requests", "fetches", fetches }, { "copies", "copies", copies },
 	{ "reads", "read_faults", read_faults },
 	{ "writes", "write_faults", write_faults }, { "twins", "twins", twins },

@@ -7,101 +7,52 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../../lib/fd_message.h"
 #include "share.h"
 
 #define PATIENCE_S	10
+#define SOCKET_NAME	64
 
 struct parcel {
 	uint64_t nonce[2];
 	uint32_t from, unused;
 };
 
-union control {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
-static socklen_t get_address(const uint64_t nonce[2], uint32_t number, struct sockaddr_un *address)
+/* Of the socket of a process. */
+static const char *get_name(const uint64_t nonce[2], uint32_t number, char name[SOCKET_NAME])
 {
-	int n;
-
-	memset(address, 0, sizeof(*address));
-	address->sun_family = AF_UNIX;
-	n = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
-		     "sonde-dsm-%016llx%016llx-%u", (unsigned long long)nonce[0],
-		     (unsigned long long)nonce[1], number);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	snprintf(name, SOCKET_NAME, "sonde-dsm-%016llx%016llx-%u", (unsigned long long)nonce[0],
+		 (unsigned long long)nonce[1], number);
+	return name;
 }
 
 int dsm_share_open(const uint64_t nonce[2], uint32_t self)
 {
-	struct sockaddr_un address;
-	const socklen_t len = get_address(nonce, self, &address);
-	int sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	char name[SOCKET_NAME];
 
-	if (sock < 0)
-		return -errno;
-	if (bind(sock, (struct sockaddr *)&address, len)) {
-		int err = -errno;
-
-		close(sock);
-		return err;
-	}
-	return sock;
+	return fd_message_open(get_name(nonce, self, name));
 }
 
 /* 0, -EAGAIN, or another error. */
 static int send_to(int sock, uint32_t to, const struct parcel *parcel, int fd)
 {
-	struct sockaddr_un address;
-	union control control = { .bytes = { 0 } };
-	struct iovec iov = { (void *)(uintptr_t)parcel, sizeof(*parcel) };
-	struct msghdr msg = {
-		.msg_name = &address, .msg_namelen = get_address(parcel->nonce, to, &address),
-		.msg_iov = &iov, .msg_iovlen = 1,
-	};
-	struct cmsghdr *cmsg;
+	char name[SOCKET_NAME];
+	int err = fd_message_send(sock, get_name(parcel->nonce, to, name), parcel,
+				  sizeof(*parcel), fd);
 
-	if (fd >= 0) {
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	}
-	if (sendmsg(sock, &msg, MSG_NOSIGNAL) >= 0)
-		return 0;
-	return errno == ENOBUFS || errno == EINTR ? -EAGAIN : -errno;
+	return err == -ENOBUFS || err == -EINTR ? -EAGAIN : err;
 }
 
 /* 0 and a parcel, *@fd what came with it or -1; -EAGAIN if there is none. */
 static int receive(int sock, struct parcel *parcel, int *fd)
 {
-	union control control = { .bytes = { 0 } };
-	struct iovec iov = { parcel, sizeof(*parcel) };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *cmsg;
-	ssize_t n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	const ssize_t n = fd_message_receive(sock, parcel, sizeof(*parcel), fd);
 
-	*fd = -1;
 	if (n < 0)
-		return errno == EINTR ? -EAGAIN : -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len >= CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(cmsg), sizeof(*fd));
-	if (msg.msg_flags & MSG_CTRUNC)
-		return -EMFILE;
+		return n == -EINTR ? -EAGAIN : (int)n;
 	if (n != sizeof(*parcel))
 		parcel->from = UINT32_MAX;
 	return 0;

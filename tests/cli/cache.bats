@@ -208,14 +208,7 @@ fake_claims() {
 }
 
 @test "a signal in the middle ends it as that signal does" {
-	env --default-signal=INT "$SONDE" cache --budget 60 >out.txt 2>err.txt &
-	pid=$!
-	# Bit 1, SIGINT, of the signals it catches.
-	until_true grep -qE '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
-	kill -INT "$pid"
-	await "$pid"
-	[ "$status" -eq 130 ]
-	[ ! -s out.txt ]
+	interrupted "$SONDE" cache --budget 60
 }
 
 @test "loops in the module, and prefetchers off, need the module; nothing is measured else" {

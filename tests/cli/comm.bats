@@ -98,13 +98,7 @@ comm() {
 
 @test "a signal in the middle ends it as that signal does" {
 	two
-	env --default-signal=INT "$SONDE" comm --budget 100 >out.txt 2>err.txt &
-	pid=$!
-	until_true grep -qE '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
-	kill -INT "$pid"
-	await "$pid"
-	[ "$status" -eq 130 ]
-	[ ! -s out.txt ]
+	interrupted "$SONDE" comm --budget 100
 }
 
 @test "mistakes are usage errors" {

@@ -42,6 +42,18 @@ await() {
 	wait "$1" && status=0 || status=$?
 }
 
+# interrupted COMMAND...: SIGINT once it catches that (bit 1 of the signals it does) ends
+# it as that signal does, and nothing is said
+interrupted() {
+	env --default-signal=INT "$@" >out.txt 2>err.txt &
+	local pid=$!
+	until_true grep -qE '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
+	kill -INT "$pid"
+	await "$pid"
+	[ "$status" -eq 130 ]
+	[ ! -s out.txt ]
+}
+
 # A folder that everybody can enter, with the program in it: the one of bats is
 # for its owner alone. Prints its name.
 make_public() {

@@ -90,13 +90,7 @@ two() {
 }
 
 @test "a signal in the middle ends it as that signal does" {
-	env --default-signal=INT "$SONDE" memory >out.txt 2>err.txt &
-	pid=$!
-	until_true grep -qE '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
-	kill -INT "$pid"
-	await "$pid"
-	[ "$status" -eq 130 ]
-	[ ! -s out.txt ]
+	interrupted "$SONDE" memory
 }
 
 @test "mistakes are usage errors" {

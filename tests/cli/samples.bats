@@ -97,12 +97,7 @@ setup() {
 }
 
 @test "a signal in the middle leaves nothing behind" {
-	env --default-signal=INT "$SONDE" cache --budget 60 --samples s >out.txt 2>err.txt &
-	pid=$!
-	until_true grep -qE '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
-	kill -INT "$pid"
-	await "$pid"
-	[ "$status" -eq 130 ]
+	interrupted "$SONDE" cache --budget 60 --samples s
 	[ "$(echo s*)" = "s*" ]
 }
 

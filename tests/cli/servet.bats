@@ -56,12 +56,5 @@ setup() {
 }
 
 @test "a signal in the middle ends it as that signal does" {
-	env --default-signal=INT "$SONDE" cache --method servet --budget 60 --max-size 512M \
-		>out.txt 2>err.txt &
-	pid=$!
-	until_true grep -qE '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
-	kill -INT "$pid"
-	await "$pid"
-	[ "$status" -eq 130 ]
-	[ ! -s out.txt ]
+	interrupted "$SONDE" cache --method servet --budget 60 --max-size 512M
 }

@@ -129,13 +129,7 @@ share() {
 
 @test "a signal in the middle ends it as that signal does and leaves no thread" {
 	need_two
-	env --default-signal=INT "$SONDE" share --budget 60 >out.txt 2>err.txt &
-	pid=$!
-	until_true grep -qE '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
-	kill -INT "$pid"
-	await "$pid"
-	[ "$status" -eq 130 ]
-	[ ! -s out.txt ]
+	interrupted "$SONDE" share --budget 60
 }
 
 @test "Servet's comparisons, of every two at every level, are no samples" {

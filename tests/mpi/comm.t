@@ -14,6 +14,7 @@ export SONDE_PROFILE=$dir/none
 . tests/tap.sh
 # shellcheck source=tests/mpi/jobs.sh
 . tests/mpi/jobs.sh
+ours='sonde comm'
 
 if [ ! -x "$O/sonde-comm-mpich" ]; then
 	echo "1..0 # SKIP no MPICH: install libmpich-dev and mpich"
@@ -32,18 +33,6 @@ holds() {
 		die $@ if $@;
 		exit !$v;
 	' "$2" <"$1" || { cat "$1"; false; }
-}
-
-# says PATTERN COMMAND...: it fails with $wanted and one line of ours on stderr
-wanted=1
-says() {
-	pattern=$1
-	shift
-	"$@" >"$dir/out" 2>"$dir/err"
-	status=$?
-	cat "$dir/err"
-	[ "$status" = "$wanted" ] && [ "$(grep -c '^sonde comm' "$dir/err")" = 1 ] &&
-		grep -qE -- "$pattern" "$dir/err"
 }
 
 three() {

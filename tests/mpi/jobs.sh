@@ -13,3 +13,16 @@ ompi_job() {
 	shift
 	timeout 300 mpiexec.openmpi --allow-run-as-root --oversubscribe -n "$ranks" "$@"
 }
+
+# says PATTERN COMMAND...: it fails with $wanted and one line of $ours, with PATTERN, on
+# stderr. Sourced by tests that know $dir.
+wanted=1
+says() {
+	pattern=$1
+	shift
+	"$@" >"$dir/out" 2>"$dir/err"
+	status=$?
+	cat "$dir/err"
+	[ "$status" = "$wanted" ] && [ "$(grep -c "^$ours" "$dir/err")" = 1 ] &&
+		grep -qE -- "$pattern" "$dir/err"
+}

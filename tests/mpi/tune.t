@@ -15,6 +15,7 @@ profile=$dir/profile.json
 . tests/tap.sh
 # shellcheck source=tests/mpi/jobs.sh
 . tests/mpi/jobs.sh
+ours='sonde tune'
 
 if [ ! -x "$O/sonde-tune-mpich" ]; then
 	echo "1..0 # SKIP no MPICH: install libmpich-dev and mpich"
@@ -48,18 +49,6 @@ covers() {
 			die "ends at $next" if $next != '"$1"' + 1;
 		}
 		1'
-}
-
-# says PATTERN COMMAND...: it fails with $wanted and one line of ours on stderr
-wanted=1
-says() {
-	pattern=$1
-	shift
-	"$@" >"$dir/out" 2>"$dir/err"
-	status=$?
-	cat "$dir/err"
-	[ "$status" = "$wanted" ] && [ "$(grep -c '^sonde tune' "$dir/err")" = 1 ] &&
-		grep -qE -- "$pattern" "$dir/err"
 }
 
 # ---- rules -------------------------------------------------------------------
