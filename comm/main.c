@@ -115,7 +115,7 @@ static int show(const struct job *j)
 
 	if (status != CLI_DONE)
 		return status;
-	if (!(j->options.common.json ? print_json(j) : print_comm(j->report)))
+	if (!(j->options.common.json ? print_json(j) : print_comm(j->report, 1)))
 		return CLI_DONE;
 	say(j, "not enough memory for the result");
 	return CLI_FAILED;

@@ -15,7 +15,7 @@ static int show(const struct machine *m, const struct comm_options *o)
 {
 	if (o->common.json) {
 		sonde_profile_dump(m->profile, stdout);
-	} else if (print_comm(m->comm)) {
+	} else if (print_comm(m->comm, 1)) {
 		cli_error("not enough memory for the table");
 		return CLI_FAILED;
 	}

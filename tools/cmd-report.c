@@ -265,7 +265,7 @@ static int show(const struct machine *m, const struct report_options *o)
 		return CLI_FAILED;
 	}
 	putchar('\n');
-	if (m->comm && print_comm(m->comm)) {
+	if (m->comm && print_comm(m->comm, 0)) {
 		cli_error("not enough memory for the table");
 		return CLI_FAILED;
 	}

@@ -239,7 +239,7 @@ static void print_head(const struct sonde_comm_report *r)
 		printf("Communication between %zu CPUs\n", r->nplaces);
 }
 
-int print_comm(const struct sonde_comm_report *r)
+int print_comm(const struct sonde_comm_report *r, int has_curves)
 {
 	char name[2 * TEXT_LEN + 64];
 	int err = 0;
@@ -250,7 +250,7 @@ int print_comm(const struct sonde_comm_report *r)
 		printf("\n%s: %s\n", name, explain(r->matrices[i].method));
 		print_matrix(r, &r->matrices[i]);
 		err = print_layers(r, &r->matrices[i]);
-		if (!err)
+		if (!err && has_curves)
 			print_curves(r, &r->matrices[i]);
 	}
 	for (size_t i = 0; i < r->nnotes && !err; i++)

@@ -53,8 +53,8 @@ size_t comm_usual_size(const struct sonde_topology *topo, unsigned int cpu);
 int machine_measure_comm(struct machine *m, const struct comm_options *options,
 			 const unsigned int *cpus, size_t ncpus);
 
-/* What it prints. Return: 0, -ENOMEM. */
-int print_comm(const struct sonde_comm_report *r);
+/* What it prints, with or without what messages of each size cost. Return: 0, -ENOMEM. */
+int print_comm(const struct sonde_comm_report *r, int has_curves);
 
 /* "54.3 ns", "12 us", "-" */
 char *describe_time(char buf[TEXT_LEN], double ns);

@@ -17,6 +17,7 @@ ompi_job() {
 # says PATTERN COMMAND...: it fails with $wanted and one line of $ours, with PATTERN, on
 # stderr. Sourced by tests that know $dir.
 wanted=1
+# shellcheck disable=SC2154 # $dir and $ours are the test's
 says() {
 	pattern=$1
 	shift
