@@ -155,17 +155,6 @@ static int is_measured(const struct bench_result *result, const char *way)
 	return 0;
 }
 
-/* To three digits or so, with the unit that is read best. */
-static void format_time(char buf[TEXT_LEN], double ns)
-{
-	static const char *const units[] = { "ns", "us", "ms" };
-	size_t unit = 0;
-
-	for (; ns >= 999.5 && unit < 2; unit++)
-		ns /= 1000;
-	snprintf(buf, TEXT_LEN, "%.*f %s", ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0, ns, units[unit]);
-}
-
 static void format_ratio(char buf[TEXT_LEN], double ratio)
 {
 	snprintf(buf, TEXT_LEN, "%.*fx", ratio < 99.5 ? 1 : 0, ratio);
@@ -193,7 +182,7 @@ static void print_row(const struct bench_result *result, uint64_t bytes)
 		snprintf(time, sizeof(time), "-");
 		snprintf(ratio, sizeof(ratio), "-");
 		if (p)
-			format_time(time, p->ns);
+			text_time(time, p->ns);
 		if (p && base)
 			format_ratio(ratio, p->ns / base->ns);
 		print_cells(time, ratio, m != BENCH_MEMCPY);

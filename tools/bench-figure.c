@@ -60,10 +60,7 @@ static void write_script(FILE *out, const struct bench_result *result)
 		"set xrange [0.8:%g]\n"
 		"set xlabel 'bytes of a copy'\n"
 		"set ylabel 'time of one'\n"
-		"set ytics ('1 ns' 1, '10 ns' 10, '100 ns' 100, '1 us' 1e3, '10 us' 1e4, "
-		"'100 us' 1e5, '1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9) nomirror\n"
-		"set xtics ('1 B' 1, '16 B' 16, '256 B' 256, '4 KiB' 4096, '64 KiB' 65536, "
-		"'1 MiB' 1048576, '16 MiB' 16777216, '256 MiB' 268435456) nomirror\n"
+		PLOT_TIME_TICS PLOT_BYTE_TICS
 		"set bmargin 6\n"
 		"set key bmargin center horizontal maxrows 2 samplen 2\n", most * 1.3);
 	for (int m = 0; m < BENCH_METHODS; m++)

@@ -221,17 +221,6 @@ static void verify(struct sonde_frames_source *frames, const struct sonde_colour
 
 /* ---- output ------------------------------------------------------------- */
 
-static char *text_time(char buf[TEXT_LEN], double ns)
-{
-	if (ns < 1e3)
-		snprintf(buf, TEXT_LEN, "%.0f ns", ns);
-	else if (ns < 1e6)
-		snprintf(buf, TEXT_LEN, "%.3g us", ns / 1e3);
-	else
-		snprintf(buf, TEXT_LEN, "%.3g ms", ns / 1e6);
-	return buf;
-}
-
 static void print_got(const char *name, const struct got *got)
 {
 	char time[TEXT_LEN];

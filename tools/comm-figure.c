@@ -72,7 +72,7 @@ static void write_cell(FILE *out, const struct sonde_comm_matrix *m, size_t n, s
 		return;
 	write_text(out, x + side / 2, y + side / 2 + 4, "middle",
 		   is_dark((size_t)layer, m->nlayers) ? "#ffffff" : "#1c2128",
-		   describe_time(time, m->ns[a * n + b]));
+		   text_time(time, m->ns[a * n + b]));
 }
 
 static void write_names(FILE *out, const struct sonde_comm_report *r, double side, double top)
@@ -92,7 +92,16 @@ static void write_names(FILE *out, const struct sonde_comm_report *r, double sid
 	}
 }
 
-static void write_legend(FILE *out, const struct sonde_comm_matrix *m, double x, double top)
+static int has_unknown(const struct sonde_comm_matrix *m, size_t n)
+{
+	for (size_t i = 0; i < n * n; i++)
+		if (m->layer[i] < 0 && i / n != i % n)
+			return 1;
+	return 0;
+}
+
+static void write_legend(FILE *out, const struct sonde_comm_matrix *m, size_t n, double x,
+			 double top)
 {
 	char colour[16], time[TEXT_LEN], text[3 * TEXT_LEN];
 
@@ -102,10 +111,12 @@ static void write_legend(FILE *out, const struct sonde_comm_matrix *m, double x,
 
 		pick_colour(colour, i, m->nlayers);
 		write_square(out, x, y, 16, colour);
-		snprintf(text, sizeof(text), "layer %zu: %s, %zu pairs", i,
-			 describe_time(time, l->ns), l->npairs);
+		snprintf(text, sizeof(text), "layer %zu: %s, %zu %s", i,
+			 text_time(time, l->ns), l->npairs, l->npairs == 1 ? "pair" : "pairs");
 		write_text(out, x + 24, y + 13, "start", "black", text);
 	}
+	if (!has_unknown(m, n))
+		return;
 	write_square(out, x, top + LEGEND_LINE * (double)m->nlayers, 16, UNKNOWN);
 	write_text(out, x + 24, top + LEGEND_LINE * (double)m->nlayers + 13, "start", "black",
 		   "cannot be told");
@@ -133,7 +144,7 @@ static void draw_matrix(FILE *out, const struct sonde_comm_report *r,
 		for (size_t b = 0; b < r->nplaces; b++)
 			write_cell(out, m, r->nplaces, a, b, side, top);
 	write_names(out, r, side, top);
-	write_legend(out, m, MARGIN + side * (double)r->nplaces + 24, top);
+	write_legend(out, m, r->nplaces, MARGIN + side * (double)r->nplaces + 24, top);
 }
 
 void draw_latency(FILE *out, const struct sonde_comm_report *r)

@@ -14,21 +14,6 @@
 /* Groups that are named one by one. */
 #define GROUPS_MOST	12
 
-char *describe_time(char buf[TEXT_LEN], double ns)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	size_t i = 0;
-
-	if (!(ns > 0)) {
-		snprintf(buf, TEXT_LEN, "-");
-		return buf;
-	}
-	for (; ns >= 999.5 && i < 3; i++)
-		ns /= 1000;
-	snprintf(buf, TEXT_LEN, "%.*f %s", ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0, ns, units[i]);
-	return buf;
-}
-
 void describe_place(const struct sonde_comm_place *p, char *buf, size_t len)
 {
 	if (p->rank >= 0)
@@ -124,7 +109,7 @@ static void print_matrix(const struct sonde_comm_report *r, const struct sonde_c
 	for (size_t a = 0; a < n; a++) {
 		printf("\n  %8d", get_number(&r->places[a]));
 		for (size_t b = 0; b < n; b++)
-			printf("  %7s", a == b ? "" : describe_time(time, m->ns[a * n + b]));
+			printf("  %7s", a == b ? "" : text_time(time, m->ns[a * n + b]));
 	}
 	putchar('\n');
 }
@@ -145,11 +130,11 @@ static int print_layers(const struct sonde_comm_report *r, const struct sonde_co
 		if (!groups)
 			return -ENOMEM;
 		if (l->nmeasured > 1)
-			snprintf(range, sizeof(range), "%s to %s", describe_time(low, l->ns_low),
-				 describe_time(high, l->ns_high));
+			snprintf(range, sizeof(range), "%s to %s", text_time(low, l->ns_low),
+				 text_time(high, l->ns_high));
 		else
 			snprintf(range, sizeof(range), "-");
-		printf("  %-5zu  %-8s  %-22s  %5zu  %s\n", i, describe_time(time, l->ns), range,
+		printf("  %-5zu  %-8s  %-22s  %5zu  %s\n", i, text_time(time, l->ns), range,
 		       l->npairs, groups);
 		free(groups);
 	}
@@ -171,8 +156,8 @@ static void print_points(const struct sonde_comm_layer *l)
 		snprintf(rate, sizeof(rate), p->gap_ns > 0 ? "%.1f" : "-",
 			 (double)p->bytes / p->gap_ns * 1e3);
 		printf("  %10s  %10s  %10s  %10s  %10s  %8s\n", text_size(size, p->bytes),
-		       describe_time(half, p->ns), describe_time(gap, p->gap_ns),
-		       describe_time(send, p->send_ns), describe_time(receive, p->receive_ns), rate);
+		       text_time(half, p->ns), text_time(gap, p->gap_ns),
+		       text_time(send, p->send_ns), text_time(receive, p->receive_ns), rate);
 	}
 }
 
@@ -181,16 +166,16 @@ static void print_loggp(const struct sonde_loggp *l)
 	char a[TEXT_LEN], b[TEXT_LEN], c[TEXT_LEN], from[TEXT_LEN], to[TEXT_LEN];
 
 	printf("  LogGP: L %s, o of the sender %s, of the receiver %s%s%s%s\n",
-	       describe_time(a, l->latency_ns), describe_time(b, l->send_ns),
-	       describe_time(c, l->receive_ns), *l->why ? " (" : "", l->why, *l->why ? ")" : "");
+	       text_time(a, l->latency_ns), text_time(b, l->send_ns),
+	       text_time(c, l->receive_ns), *l->why ? " (" : "", l->why, *l->why ? ")" : "");
 	for (size_t i = 0; i < l->nsegments; i++) {
 		const struct sonde_loggp_segment *s = &l->segments[i];
 
 		printf("    %s to %s: g %s, G %.4g ns; half a round trip %s + %.4g ns a byte "
 		       "(%.0f %% off)\n", text_size(from, (uint64_t)s->from_bytes),
 		       text_size(to, (uint64_t)s->to_bytes),
-		       s->gap_ns >= 0 ? describe_time(a, s->gap_ns) : "-", s->byte_ns,
-		       describe_time(b, s->start_ns), s->per_byte_ns, 100 * s->error);
+		       s->gap_ns >= 0 ? text_time(a, s->gap_ns) : "-", s->byte_ns,
+		       text_time(b, s->start_ns), s->per_byte_ns, 100 * s->error);
 	}
 }
 

@@ -56,9 +56,6 @@ int machine_measure_comm(struct machine *m, const struct comm_options *options,
 /* What it prints, with or without what messages of each size cost. Return: 0, -ENOMEM. */
 int print_comm(const struct sonde_comm_report *r, int has_curves);
 
-/* "54.3 ns", "12 us", "-" */
-char *describe_time(char buf[TEXT_LEN], double ns);
-
 /* "shm, 48 KiB", "copy by cma, 48 KiB", "flag" */
 void describe_comm_method(const struct sonde_comm_matrix *m, char *buf, size_t len);
 

@@ -79,14 +79,15 @@ static int write_groups(FILE *out, const json_t *layer, const json_t *places)
 }
 
 /* One parameter of LogGP; what was not measured is not there. */
-static void add_parameter(FILE *out, const json_t *object, const char *key, const char *name,
-			  const char *unit, int *any)
+static void add_time(FILE *out, const json_t *object, const char *key, const char *name, int *any)
 {
 	const json_t *value = json_object_get(object, key);
+	char time[TEXT_LEN];
 
 	if (!json_is_number(value))
 		return;
-	fprintf(out, "%s%s %.3g %s", *any ? ", " : "", name, json_number_value(value), unit);
+	fprintf(out, "%s%s %s", *any ? ", " : "", name,
+		text_time(time, json_number_value(value)));
 	*any = 1;
 }
 
@@ -99,18 +100,20 @@ static void write_loggp(FILE *out, const json_t *layer)
 	int any = 0;
 
 	fputs("<td>", out);
-	add_parameter(out, loggp, "latency_ns", "L", "ns", &any);
-	add_parameter(out, loggp, "send_ns", "o<sub>s</sub>", "ns", &any);
-	add_parameter(out, loggp, "receive_ns", "o<sub>r</sub>", "ns", &any);
+	add_time(out, loggp, "latency_ns", "L", &any);
+	add_time(out, loggp, "send_ns", "o<sub>s</sub>", &any);
+	add_time(out, loggp, "receive_ns", "o<sub>r</sub>", &any);
 	json_array_foreach(segments, i, segment) {
-		int is_first = 0;
+		int has_gap = 0;
 
 		fputs(any ? "<br/>" : "", out);
 		if (json_array_size(segments) > 1)
 			fprintf(out, "from %s: ", text_size(from, (uint64_t)get_number(segment,
 										     "from_bytes")));
-		add_parameter(out, segment, "gap_ns", "g", "ns", &is_first);
-		add_parameter(out, segment, "byte_ns", "G", "ns/B", &is_first);
+		add_time(out, segment, "gap_ns", "g", &has_gap);
+		if (json_is_number(json_object_get(segment, "byte_ns")))
+			fprintf(out, "%sG %.3g ns/B", has_gap ? ", " : "",
+				get_number(segment, "byte_ns"));
 		any = 1;
 	}
 	fputs("</td>", out);
@@ -128,16 +131,27 @@ static void write_concurrency(FILE *out, const json_t *layer)
 	fputs("</td>", out);
 }
 
+/* The pairs' times, where they are of more than one. */
+static void write_range(FILE *out, const json_t *layer)
+{
+	char low[TEXT_LEN], high[TEXT_LEN];
+
+	fputs("<td class=\"number\">", out);
+	if (get_number(layer, "npairs_measured") > 1)
+		fprintf(out, "%s to %s", text_time(low, get_number(layer, "latency_ns_low")),
+			text_time(high, get_number(layer, "latency_ns_high")));
+	fputs("</td>", out);
+}
+
 static int write_layer(FILE *out, const json_t *layer, size_t number, const json_t *places)
 {
-	char ns[TEXT_LEN], low[TEXT_LEN], high[TEXT_LEN];
+	char time[TEXT_LEN];
 	int err;
 
-	fprintf(out, "<tr><th scope=\"row\">%zu</th><td class=\"number\">%s</td>"
-		"<td class=\"number\">%s to %s</td><td class=\"number\">%.0f of %.0f</td>", number,
-		text_ns(ns, get_number(layer, "latency_ns")),
-		text_ns(low, get_number(layer, "latency_ns_low")),
-		text_ns(high, get_number(layer, "latency_ns_high")),
+	fprintf(out, "<tr><th scope=\"row\">%zu</th><td class=\"number\">%s</td>", number,
+		text_time(time, get_number(layer, "latency_ns")));
+	write_range(out, layer);
+	fprintf(out, "<td class=\"number\">%.0f of %.0f</td>",
 		get_number(layer, "npairs_measured"), get_number(layer, "npairs"));
 	err = write_groups(out, layer, places);
 	write_loggp(out, layer);

@@ -45,22 +45,23 @@ static void write_curve(FILE *out, size_t matrix, size_t layer, const struct son
 	fprintf(out, "$m%zul%zu << END\n", matrix, layer);
 	for (size_t i = 0; i < l->npoints; i++)
 		if (l->points[i].ns > 0)
-			fprintf(out, "%zu %g\n", l->points[i].bytes, l->points[i].ns / 1e3);
+			fprintf(out, "%zu %g\n", l->points[i].bytes, l->points[i].ns);
 	fputs("END\n", out);
 }
 
 static void write_start(FILE *out, size_t most)
 {
-	fputs("set terminal svg size 1000,440 dynamic noenhanced font 'sans-serif,14'\n"
-	      "set encoding utf8\n"
-	      "set border 3 lc rgb '" PLOT_FAINT "'\n"
-	      "set tics nomirror\n"
-	      "set logscale x 2\nset logscale y 10\n"
-	      "set xlabel 'bytes of a message'\n"
-	      "set ylabel 'microseconds, half a round trip'\n"
-	      "set key bmargin center horizontal maxrows 2 samplen 2.5\n", out);
-	plot_size_tics(out, 1, (double)most);
-	fprintf(out, "set xrange [1:%zu]\n", most);
+	fprintf(out,
+		"set terminal svg size 800,460 dynamic noenhanced font 'sans-serif,14'\n"
+		"set encoding utf8\n"
+		"set border 3 lc rgb '" PLOT_FAINT "'\n"
+		"set logscale xy\n"
+		"set xlabel 'bytes of a message'\n"
+		"set ylabel 'half a round trip'\n"
+		PLOT_TIME_TICS PLOT_BYTE_TICS
+		"set xrange [0.8:%g]\n"
+		"set bmargin 6\n"
+		"set key bmargin center horizontal maxrows 2 samplen 2\n", (double)most * 1.3);
 }
 
 static size_t find_most(const struct sonde_comm_report *r)

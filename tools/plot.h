@@ -12,6 +12,14 @@
 #define PLOT_CLAIMED	"#c2487f"
 #define PLOT_FAINT	"#888888"
 
+/* Of a logarithmic y axis in nanoseconds, and an x axis in bytes from 1. */
+#define PLOT_TIME_TICS \
+	"set ytics ('1 ns' 1, '10 ns' 10, '100 ns' 100, '1 us' 1e3, '10 us' 1e4, " \
+	"'100 us' 1e5, '1 ms' 1e6, '10 ms' 1e7, '100 ms' 1e8, '1 s' 1e9) nomirror\n"
+#define PLOT_BYTE_TICS \
+	"set xtics ('1 B' 1, '16 B' 16, '256 B' 256, '4 KiB' 4096, '64 KiB' 65536, " \
+	"'1 MiB' 1048576, '16 MiB' 16777216, '256 MiB' 268435456) nomirror\n"
+
 /**
  * struct plot - a picture
  * @id: begins the ids in it, so that no two pictures of a page share one

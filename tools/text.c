@@ -50,6 +50,21 @@ char *text_ns(char buf[TEXT_LEN], double ns)
 	return buf;
 }
 
+char *text_time(char buf[TEXT_LEN], double ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	size_t i = 0;
+
+	if (!(ns > 0)) {
+		snprintf(buf, TEXT_LEN, "-");
+		return buf;
+	}
+	for (; ns >= 999.5 && i < 3; i++)
+		ns /= 1000;
+	snprintf(buf, TEXT_LEN, "%.*f %s", ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0, ns, units[i]);
+	return buf;
+}
+
 char *text_cycles(char buf[TEXT_LEN], double cycles)
 {
 	snprintf(buf, TEXT_LEN, "%.*f cycles", cycles < 99.95 ? 1 : 0, cycles);

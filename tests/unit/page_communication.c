@@ -58,7 +58,7 @@ START_TEST(each_layer_has_a_row_with_its_pairs_groups_and_parameters)
 	ck_assert_int_eq(count(page, "<td>0-7</td>"), 2);
 	ck_assert_ptr_nonnull(strstr(page, "CPUs that reach"));
 	ck_assert_ptr_nonnull(strstr(page, "a message through shared memory, 32 KiB, by shm</h3>"));
-	ck_assert_ptr_nonnull(strstr(page, "L 16 ns, o<sub>s</sub> 32 ns, o<sub>r</sub> 32 ns"));
+	ck_assert_ptr_nonnull(strstr(page, "L 16.0 ns, o<sub>s</sub> 32.0 ns, o<sub>r</sub> 32.0 ns"));
 	ck_assert_ptr_nonnull(strstr(page, "G 0.02 ns/B"));
 	ck_assert_ptr_nonnull(strstr(page, "2 pairs: 0.60"));
 }
