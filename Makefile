@@ -132,11 +132,8 @@ check-long: ## make check and all that takes longer
 			check-mpi-long check-cluster-long check-counts check-debian check-page; do \
 		$(MAKE) --no-print-directory $$part || exit; done
 
-# Two rows of tests side by side: guests, which emulate and time nothing, and all
-# others. Unit tests that hang are found; those on a machine with much other work
-# are not.
-PROVE_ROWS := -j2 --rules 'seq=tests/guest/*' --rules 'seq=**'
+# Unit tests that hang are found; those on a machine with much other work are not.
 .PHONY: run-tests
 run-tests: all $(TEST_PROGRAMS)
 	$(Q)CK_TIMEOUT_MULTIPLIER=10 O='$(O)' SONDE='$(O)/sonde' \
-		prove --timer --failures --comments $(PROVE_ROWS) $(PROVE_FLAGS) $(TESTS)
+		prove --timer --failures --comments $(PROVE_FLAGS) $(TESTS)

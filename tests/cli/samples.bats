@@ -39,11 +39,11 @@ setup() {
 	cmp live again
 }
 
-@test "a report's capture has the profile again, but for copies between processes" {
+@test "a report's capture has the profile again, but for copies and messages" {
 	"$SONDE" report "${SHORT[@]}" -o out --samples s >/dev/null
 	"$SONDE" analyse s --json >again.json || [ $? -eq 77 ]
-	[ "$(json again.json '$d->{transfers}')" = null ]
-	rest='delete $d->{transfers}; JSON::PP->new->canonical->encode($d)'
+	[ "$(json again.json '$d->{transfers} // $d->{communication}')" = null ]
+	rest='delete @$d{qw(transfers communication)}; JSON::PP->new->canonical->encode($d)'
 	[ "$(json out/profile.json "$rest")" = "$(json again.json "$rest")" ]
 }
 
