@@ -19,12 +19,12 @@
 #define SQUARE_MOST	72.0
 #define MARGIN		52.0
 #define TITLE		30.0
-#define LEGEND		260.0
+#define LEGEND		300.0
 #define LEGEND_LINE	24.0
 /* Words fit into squares of this size. */
-#define SQUARE_WORDS	58.0
+#define SQUARE_WORDS	66.0
 /* Of many places every n-th is named, so that names do not touch. */
-#define NAME_ROOM	18.0
+#define NAME_ROOM	20.0
 #define ITSELF		"#cfd6dd"
 #define UNKNOWN		"#e9b44c"
 
@@ -54,7 +54,7 @@ static void write_square(FILE *out, double x, double y, double side, const char 
 static void write_text(FILE *out, double x, double y, const char *anchor, const char *fill,
 		       const char *text)
 {
-	fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" font-size=\"12\" "
+	fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" font-size=\"14\" "
 		"font-family=\"sans-serif\" fill=\"%s\">%s</text>\n", x, y, anchor, fill, text);
 }
 
