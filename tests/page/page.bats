@@ -145,6 +145,7 @@ measure() {
 	done
 	if [ -n "${PAGE_KEEP-}" ]; then
 		browse --no-pdf-header-footer --print-to-pdf=page.pdf "$PAGE"
-		cp 360.png 1200.png page.pdf "$PAGE" "$PAGE_KEEP/"
+		mkdir -p "$PAGE_KEEP"
+	cp 360.png 1200.png page.pdf "$PAGE" "$PAGE_KEEP/"
 	fi
 }
