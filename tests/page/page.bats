@@ -146,6 +146,6 @@ measure() {
 	if [ -n "${PAGE_KEEP-}" ]; then
 		browse --no-pdf-header-footer --print-to-pdf=page.pdf "$PAGE"
 		mkdir -p "$PAGE_KEEP"
-	cp 360.png 1200.png page.pdf "$PAGE" "$PAGE_KEEP/"
+		cp 360.png 1200.png page.pdf "$PAGE" "$PAGE_KEEP/"
 	fi
 }
