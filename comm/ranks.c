@@ -70,7 +70,7 @@ static void describe_self(struct about *about)
 	about->place.cpu = allowed_cpus(cpus) == 1 ? (int)cpus[0] : -1;
 	gethostname(about->place.host, sizeof(about->place.host) - 1);
 	find_groups(about);
-	/* For now the lowest rank on the node. */
+	/* The lowest rank on the node, until number_nodes(). */
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
 	MPI_Bcast(&rank, 1, MPI_INT, 0, node);
 	MPI_Comm_free(&node);

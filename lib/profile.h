@@ -50,4 +50,14 @@ int profile_identity(const struct sonde_topology *topo, char text[PROFILE_IDENTI
  */
 int profile_check(json_t *root, const char *name);
 
+/* profile_values.c */
+
+/* Takes over @value, also on failure; frees the list then. */
+json_t *profile_append(json_t *list, json_t *value);
+/* 0 is what could not be measured. */
+json_t *profile_measured(double x);
+/* @object, or NULL and it is freed. */
+json_t *profile_unless(int failed, json_t *object);
+json_t *profile_interval(const struct sonde_interval *ci);
+
 #endif

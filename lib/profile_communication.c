@@ -3,43 +3,13 @@
  * profile_communication - latencies between places, and their layers, in the profile
  */
 #include <errno.h>
-#include <math.h>
 #include <sonde/comm.h>
 #include "profile.h"
-
-/* Takes over @value, also on failure; frees the list then. */
-static json_t *append(json_t *list, json_t *value)
-{
-	if (list && !json_array_append_new(list, value))
-		return list;
-	json_decref(list);
-	return NULL;
-}
-
-/* 0 is what could not be measured. */
-static json_t *measured(double x)
-{
-	return profile_real(x > 0 ? x : NAN);
-}
 
 /* -1 is nobody. */
 static json_t *numbered(int i)
 {
 	return i < 0 ? json_null() : json_integer(i);
-}
-
-/* @object, or NULL and it is freed. */
-static json_t *unless(int failed, json_t *object)
-{
-	if (!failed)
-		return object;
-	json_decref(object);
-	return NULL;
-}
-
-static json_t *new_interval(const struct sonde_interval *ci)
-{
-	return append(append(json_array(), measured(ci->low)), measured(ci->high));
 }
 
 static json_t *new_places(const struct sonde_comm_report *r)
@@ -50,11 +20,11 @@ static json_t *new_places(const struct sonde_comm_report *r)
 		const struct sonde_comm_place *p = &r->places[i];
 
 		object = json_object();
-		list = append(list, unless(profile_set(object, "cpu", numbered(p->cpu)) ||
-					   profile_set(object, "rank", numbered(p->rank)) ||
+		list = profile_append(list, profile_unless(profile_set(object, "cpu", numbered(p->cpu)) ||
+						   profile_set(object, "rank", numbered(p->rank)) ||
 					   profile_set(object, "node", json_integer(p->node)) ||
 					   profile_set(object, "host", profile_string(p->host)),
-					   object));
+						   object));
 	}
 	return list;
 }
@@ -65,14 +35,14 @@ static json_t *new_row(const struct sonde_comm_matrix *m, size_t row, size_t n)
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
-		ns = ns ? append(ns, measured(m->ns[row * n + i])) : NULL;
-		layers = layers ? append(layers, numbered(m->layer[row * n + i])) : NULL;
+		ns = ns ? profile_append(ns, profile_measured(m->ns[row * n + i])) : NULL;
+		layers = layers ? profile_append(layers, numbered(m->layer[row * n + i])) : NULL;
 	}
 	/* Both are taken over in any case. */
 	err = profile_set(object, "latency_ns", ns);
 	if (profile_set(object, "layers", layers))
 		err = -ENOMEM;
-	return unless(err, object);
+	return profile_unless(err, object);
 }
 
 static json_t *new_matrix(const struct sonde_comm_matrix *m, size_t n)
@@ -80,13 +50,14 @@ static json_t *new_matrix(const struct sonde_comm_matrix *m, size_t n)
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < n; i++)
-		list = append(list, new_row(m, i, n));
+		list = profile_append(list, new_row(m, i, n));
 	return list;
 }
 
 static json_t *new_two(const unsigned int place[2])
 {
-	return append(append(json_array(), json_integer(place[0])), json_integer(place[1]));
+	return profile_append(profile_append(json_array(), json_integer(place[0])),
+			      json_integer(place[1]));
 }
 
 static json_t *new_pairs(const struct sonde_comm_matrix *m)
@@ -97,13 +68,13 @@ static json_t *new_pairs(const struct sonde_comm_matrix *m)
 		const struct sonde_comm_pair *p = &m->pairs[i];
 
 		object = json_object();
-		list = append(list, unless(profile_set(object, "places", new_two(p->place)) ||
-					   profile_set(object, "latency_ns", measured(p->ns)) ||
-					   profile_set(object, "latency_ns_ci",
-						       new_interval(&p->ci)) ||
+		list = profile_append(list, profile_unless(profile_set(object, "places", new_two(p->place)) ||
+					   profile_set(object, "latency_ns", profile_measured(p->ns)) ||
+						   profile_set(object, "latency_ns_ci",
+							       profile_interval(&p->ci)) ||
 					   profile_set(object, "layer", numbered(p->layer)) ||
-					   profile_set(object, "windows",
-						       json_integer(p->windows)), object));
+						   profile_set(object, "windows",
+							       json_integer(p->windows)), object));
 	}
 	return list;
 }
@@ -114,8 +85,8 @@ static json_t *new_group(const struct sonde_comm_layer *l, size_t group, size_t 
 
 	for (size_t i = 0; places && i < n; i++)
 		if (l->group[i] == group)
-			places = append(places, json_integer((json_int_t)i));
-	return unless(profile_set(object, "places", places), object);
+			places = profile_append(places, json_integer((json_int_t)i));
+	return profile_unless(profile_set(object, "places", places), object);
 }
 
 static json_t *new_groups(const struct sonde_comm_layer *l, size_t n)
@@ -123,7 +94,7 @@ static json_t *new_groups(const struct sonde_comm_layer *l, size_t n)
 	json_t *list = json_array();
 
 	for (size_t g = 0; list && g < l->ngroups; g++)
-		list = append(list, new_group(l, g, n));
+		list = profile_append(list, new_group(l, g, n));
 	return list;
 }
 
@@ -131,13 +102,13 @@ static json_t *new_point(const struct sonde_comm_point *p)
 {
 	json_t *object = json_object();
 
-	return unless(profile_set(object, "bytes", json_integer((json_int_t)p->bytes)) ||
-		      profile_set(object, "latency_ns", measured(p->ns)) ||
-		      profile_set(object, "latency_ns_ci", new_interval(&p->ci)) ||
-		      profile_set(object, "gap_ns", profile_real(p->gap_ns)) ||
-		      profile_set(object, "bytes_s",
-				  profile_real((double)p->bytes / p->gap_ns * 1e9)) ||
-		      profile_set(object, "send_ns", profile_real(p->send_ns)) ||
+	return profile_unless(profile_set(object, "bytes", json_integer((json_int_t)p->bytes)) ||
+			      profile_set(object, "latency_ns", profile_measured(p->ns)) ||
+			      profile_set(object, "latency_ns_ci", profile_interval(&p->ci)) ||
+			      profile_set(object, "gap_ns", profile_real(p->gap_ns)) ||
+			      profile_set(object, "bytes_s",
+					  profile_real((double)p->bytes / p->gap_ns * 1e9)) ||
+			      profile_set(object, "send_ns", profile_real(p->send_ns)) ||
 		      profile_set(object, "receive_ns", profile_real(p->receive_ns)), object);
 }
 
@@ -146,7 +117,7 @@ static json_t *new_points(const struct sonde_comm_layer *l)
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < l->npoints; i++)
-		list = append(list, new_point(&l->points[i]));
+		list = profile_append(list, new_point(&l->points[i]));
 	return list;
 }
 
@@ -154,13 +125,13 @@ static json_t *new_segment(const struct sonde_loggp_segment *s)
 {
 	json_t *object = json_object();
 
-	return unless(profile_set(object, "from_bytes", profile_whole(s->from_bytes)) ||
-		      profile_set(object, "to_bytes", profile_whole(s->to_bytes)) ||
-		      profile_set(object, "gap_ns", profile_real(s->gap_ns)) ||
-		      profile_set(object, "byte_ns", profile_real(s->byte_ns)) ||
-		      profile_set(object, "start_ns", profile_real(s->start_ns)) ||
-		      profile_set(object, "per_byte_ns", profile_real(s->per_byte_ns)) ||
-		      profile_set(object, "error", profile_real(s->error)), object);
+	return profile_unless(profile_set(object, "from_bytes", profile_whole(s->from_bytes)) ||
+			      profile_set(object, "to_bytes", profile_whole(s->to_bytes)) ||
+			      profile_set(object, "gap_ns", profile_real(s->gap_ns)) ||
+			      profile_set(object, "byte_ns", profile_real(s->byte_ns)) ||
+			      profile_set(object, "start_ns", profile_real(s->start_ns)) ||
+			      profile_set(object, "per_byte_ns", profile_real(s->per_byte_ns)) ||
+			      profile_set(object, "error", profile_real(s->error)), object);
 }
 
 static json_t *new_loggp(const struct sonde_loggp *l)
@@ -171,12 +142,12 @@ static json_t *new_loggp(const struct sonde_loggp *l)
 		return json_null();
 	list = json_array();
 	for (size_t i = 0; list && i < l->nsegments; i++)
-		list = append(list, new_segment(&l->segments[i]));
+		list = profile_append(list, new_segment(&l->segments[i]));
 	object = json_object();
-	return unless(profile_set(object, "segments", list) ||
-		      profile_set(object, "latency_ns", profile_real(l->latency_ns)) ||
-		      profile_set(object, "send_ns", profile_real(l->send_ns)) ||
-		      profile_set(object, "receive_ns", profile_real(l->receive_ns)) ||
+	return profile_unless(profile_set(object, "segments", list) ||
+			      profile_set(object, "latency_ns", profile_real(l->latency_ns)) ||
+			      profile_set(object, "send_ns", profile_real(l->send_ns)) ||
+			      profile_set(object, "receive_ns", profile_real(l->receive_ns)) ||
 		      profile_set(object, "why", profile_string(*l->why ? l->why : NULL)), object);
 }
 
@@ -186,12 +157,12 @@ static json_t *new_loads(const struct sonde_comm_layer *l)
 
 	for (size_t i = 0; list && i < l->nloads; i++) {
 		object = json_object();
-		list = append(list, unless(profile_set(object, "pairs",
-						       json_integer(l->loads[i].pairs)) ||
-					   profile_set(object, "ratio",
-						       profile_real(l->loads[i].ratio)) ||
-					   profile_set(object, "bytes_s",
-						       measured(l->loads[i].bytes_s)), object));
+		list = profile_append(list, profile_unless(profile_set(object, "pairs",
+							       json_integer(l->loads[i].pairs)) ||
+						   profile_set(object, "ratio",
+							       profile_real(l->loads[i].ratio)) ||
+						   profile_set(object, "bytes_s",
+						       profile_measured(l->loads[i].bytes_s)), object));
 	}
 	return list;
 }
@@ -200,17 +171,17 @@ static json_t *new_layer(const struct sonde_comm_layer *l, size_t n)
 {
 	json_t *object = json_object();
 
-	return unless(profile_set(object, "latency_ns", measured(l->ns)) ||
-		      profile_set(object, "latency_ns_low", measured(l->ns_low)) ||
-		      profile_set(object, "latency_ns_high", measured(l->ns_high)) ||
-		      profile_set(object, "npairs", json_integer((json_int_t)l->npairs)) ||
-		      profile_set(object, "npairs_measured",
-				  json_integer((json_int_t)l->nmeasured)) ||
-		      profile_set(object, "groups", new_groups(l, n)) ||
-		      profile_set(object, "representative", new_two(l->pair)) ||
-		      profile_set(object, "points", new_points(l)) ||
-		      profile_set(object, "loggp", new_loggp(&l->loggp)) ||
-		      profile_set(object, "concurrency", new_loads(l)), object);
+	return profile_unless(profile_set(object, "latency_ns", profile_measured(l->ns)) ||
+			      profile_set(object, "latency_ns_low", profile_measured(l->ns_low)) ||
+		      profile_set(object, "latency_ns_high", profile_measured(l->ns_high)) ||
+			      profile_set(object, "npairs", json_integer((json_int_t)l->npairs)) ||
+			      profile_set(object, "npairs_measured",
+					  json_integer((json_int_t)l->nmeasured)) ||
+			      profile_set(object, "groups", new_groups(l, n)) ||
+			      profile_set(object, "representative", new_two(l->pair)) ||
+			      profile_set(object, "points", new_points(l)) ||
+			      profile_set(object, "loggp", new_loggp(&l->loggp)) ||
+			      profile_set(object, "concurrency", new_loads(l)), object);
 }
 
 static json_t *new_layers(const struct sonde_comm_matrix *m, size_t n)
@@ -218,7 +189,7 @@ static json_t *new_layers(const struct sonde_comm_matrix *m, size_t n)
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < m->nlayers; i++)
-		list = append(list, new_layer(&m->layers[i], n));
+		list = profile_append(list, new_layer(&m->layers[i], n));
 	return list;
 }
 
@@ -226,14 +197,14 @@ static json_t *new_method(const struct sonde_comm_matrix *m, size_t n)
 {
 	json_t *object = json_object();
 
-	return unless(profile_set(object, "method",
-				  json_string(sonde_comm_method_name(m->method))) ||
-		      profile_set(object, "via", profile_string(*m->via ? m->via : NULL)) ||
-		      profile_set(object, "bytes", profile_count(m->bytes)) ||
-		      profile_set(object, "matrix", new_matrix(m, n)) ||
-		      profile_set(object, "pairs", new_pairs(m)) ||
-		      profile_set(object, "layers", new_layers(m, n)) ||
-		      profile_set(object, "elapsed_s", profile_real(m->elapsed_s)), object);
+	return profile_unless(profile_set(object, "method",
+					  json_string(sonde_comm_method_name(m->method))) ||
+			      profile_set(object, "via", profile_string(*m->via ? m->via : NULL)) ||
+			      profile_set(object, "bytes", profile_count(m->bytes)) ||
+			      profile_set(object, "matrix", new_matrix(m, n)) ||
+			      profile_set(object, "pairs", new_pairs(m)) ||
+			      profile_set(object, "layers", new_layers(m, n)) ||
+			      profile_set(object, "elapsed_s", profile_real(m->elapsed_s)), object);
 }
 
 static json_t *new_methods(const struct sonde_comm_report *r)
@@ -241,7 +212,7 @@ static json_t *new_methods(const struct sonde_comm_report *r)
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < r->nmatrices; i++)
-		list = append(list, new_method(&r->matrices[i], r->nplaces));
+		list = profile_append(list, new_method(&r->matrices[i], r->nplaces));
 	return list;
 }
 
@@ -250,7 +221,7 @@ static json_t *new_notes(const struct sonde_comm_report *r)
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < r->nnotes; i++)
-		list = append(list, profile_string(r->notes[i]));
+		list = profile_append(list, profile_string(r->notes[i]));
 	return list;
 }
 
