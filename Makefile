@@ -136,4 +136,4 @@ check-long: ## make check and all that takes longer
 .PHONY: run-tests
 run-tests: all $(TEST_PROGRAMS)
 	$(Q)CK_TIMEOUT_MULTIPLIER=10 O='$(O)' SONDE='$(O)/sonde' \
-		prove --timer --failures --comments $(PROVE_FLAGS) $(TESTS)
+		prove --jobs 2 --timer --failures --comments $(PROVE_FLAGS) $(TESTS)

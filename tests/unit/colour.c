@@ -316,6 +316,7 @@ START_TEST(the_search_finds_only_the_wanted_colours)
 	struct sonde_colour_source *src = open_search();
 	struct sonde_colour_request request = { .npages = 101, .node = -1, .bits = 4 };
 	struct sonde_colour_memory *memory;
+	size_t used;
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
 		request.colours = &sets[i];
@@ -324,8 +325,10 @@ START_TEST(the_search_finds_only_the_wanted_colours)
 		ck_assert_uint_eq(count_off_colour(&request, memory), 0);
 		ck_assert_int_eq(memory->fd, -1);
 		ck_assert_uint_ge(memory->drawn, 101);
+		used = 0;
 		for (size_t b = 0; b < 101 * page; b++)
-			ck_assert_int_eq(((char *)memory->addr)[b], 0);
+			used += ((char *)memory->addr)[b] != 0;
+		ck_assert_uint_eq(used, 0);
 		memset(memory->addr, 1, 101 * page);
 		sonde_colour_free(memory);
 	}
