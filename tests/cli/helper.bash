@@ -22,6 +22,18 @@ json() {
 	' "$2" <"$1"
 }
 
+# documented FILE SECTION: sonde-profile(5) has every field of that section
+documented() {
+	local field
+	while read -r field; do
+		grep -qE "^\.It .*Va $field( |\$)" "$SOURCE/man/sonde-profile.5" ||
+			{ echo "not documented: $field"; false; }
+	done < <(json "$1" 'my %s; my $w; $w = sub { my $v = shift;
+		if (ref $v eq "HASH") { $s{$_} = 1, $w->($v->{$_}) for keys %$v }
+		elsif (ref $v eq "ARRAY") { $w->($_) for @$v } };
+		$w->($d->{'"$2"'}); join "\n", sort keys %s')
+}
+
 # until_true COMMAND...: wait for it, with a deadline.
 until_true() {
 	local end=$((SECONDS + 120))
