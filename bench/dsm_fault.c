@@ -15,7 +15,8 @@
  *		and write-protected at once
  * void		a list of scattered pages becomes void
  * release	collect, and for each page the comparison with its twin, the packing of one
- *		word that was changed, and the twin's end, as dsm/core does it
+ *		word that was changed, and the twin's end, as dsm/core does it; and the same
+ *		without dsm_diff_ahead() for the next page
  *
  * A sample is the time of CHUNK pages, divided by that; of lists, the processor time of
  * the thread for the whole list. Loops and calls are inside, nothing is subtracted.
@@ -44,12 +45,13 @@
 #define UNIT	4096u
 #define CHUNK	16u
 
-enum { WRITE_RANDOM, WRITE_SEQUENTIAL, MISS, NEAR, COLLECT, VOID, RELEASE, CASES };
+enum { WRITE_RANDOM, WRITE_SEQUENTIAL, MISS, NEAR, COLLECT, VOID, RELEASE, RELEASE_PLAIN, CASES };
 
 static const char *const cases[CASES] = {
 	"write fault and twin, random", "write fault and twin, sequential",
-	"read miss and copy, random", "read miss, page of this node, random", "collect, scattered", "void, scattered",
-	"release, one word a page",
+	"read miss and copy, random", "read miss, page of this node, random",
+	"collect, scattered", "void, scattered",
+	"release, one word a page", "release, the next page not begun",
 };
 
 static const char *const names[] = { "module", "uffd-async", "uffd-sigbus", "sigsegv" };
@@ -66,6 +68,7 @@ struct bench {
 	pthread_t server;
 	int stop;
 	uint64_t wrote;		/* so that each write changes its page */
+	uint32_t rounds;	/* that were measured */
 	void **twins;
 	struct samples samples[CASES];
 };
@@ -274,7 +277,7 @@ static void measure_lists(struct bench *b)
 }
 
 /* The twin is there since the first write, or with the list. */
-static void measure_release(struct bench *b)
+static void measure_release(struct bench *b, int which)
 {
 	const uint32_t *v;
 	double start;
@@ -282,13 +285,18 @@ static void measure_release(struct bench *b)
 	write_pages(b, scattered, list_pages, NULL);
 	start = used_ns();
 	v = collect(b, scattered, list_pages);
-	for (size_t i = 0; i < list_pages; i++)
+	for (size_t i = 0; i < list_pages; i++) {
+		if (which == RELEASE && i + 1 < list_pages)
+			dsm_diff_ahead(b->f->ops->page(b->f, v[i + 1]), b->twins[v[i + 1]]);
 		send_page(b, v[i]);
-	add(&b->samples[RELEASE], (used_ns() - start) / list_pages);
+	}
+	add(&b->samples[which], (used_ns() - start) / list_pages);
 }
 
 static void measure(struct bench *b)
 {
+	int first;
+
 	write_pages(b, shuffled, pages, &b->samples[WRITE_RANDOM]);
 	end_interval(b, in_order, pages);
 	write_pages(b, in_order, pages, &b->samples[WRITE_SEQUENTIAL]);
@@ -296,7 +304,10 @@ static void measure(struct bench *b)
 	measure_miss(b, MISS);
 	measure_miss(b, NEAR);
 	measure_lists(b);
-	measure_release(b);
+	/* Each is first as often: the first finds the pages further away. */
+	first = b->rounds++ % 2 ? RELEASE : RELEASE_PLAIN;
+	measure_release(b, first);
+	measure_release(b, RELEASE + RELEASE_PLAIN - first);
 }
 
 /* ---- what is printed ---- */

@@ -13,7 +13,7 @@
 #include "../core/core.h"
 
 #define DSM_LIVE_NAME	"sonde-dsm-live"
-#define DSM_LIVE_MAGIC	UINT64_C(0x31766c646e6f7305)	/* changes with what stands below */
+#define DSM_LIVE_MAGIC	UINT64_C(0x31766c646e6f7306)	/* changes with what stands below */
 
 struct dsm_stats {
 	struct dsm_counters core;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Questions about the job and its memory, and pages before they are needed. */
+/* Questions about the job and its memory; ranges of it, fetched, released, acquired. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "run.h"
@@ -47,20 +48,41 @@ void sonde_dsm_touch(void *p, size_t size, bool write)
 void sonde_dsm_prefetch(const void *p, size_t size)
 {
 	struct dsm_run *run = dsm_run();
+	struct dsm_request *r;
 	uint32_t page, end;
 
 	if (!pages_of(run, p, size, &page, &end))
 		return;
-	for (; page < end; page++) {
-		struct dsm_request *r = calloc(1, sizeof(*r));
+	r = calloc(1, sizeof(*r));
+	/* A wish that cannot be had. */
+	if (!r)
+		return;
+	r->is_nobodys = true;
+	r->event = (struct dsm_event){ .kind = DSM_EV_PREFETCH, .id = page, .arg = end };
+	dsm_submit(run, r);
+}
 
-		/* A wish that cannot be had. */
-		if (!r)
-			return;
-		r->is_nobodys = true;
-		r->event = (struct dsm_event){ .kind = DSM_EV_READ, .id = page };
-		dsm_submit(run, r);
-	}
+static int do_range(enum dsm_event_kind kind, const void *p, size_t size)
+{
+	struct dsm_run *run = dsm_run();
+	uint32_t page, end;
+
+	if (!run || !dsm_shares(run, p) ||
+	    size > (size_t)run->pages * run->unit - ((uintptr_t)p - (uintptr_t)run->fault->view))
+		return EINVAL;
+	if (!pages_of(run, p, size, &page, &end))
+		return 0;
+	return -dsm_do(run, kind, page, end, NULL);
+}
+
+int sonde_dsm_acquire(const void *p, size_t size)
+{
+	return do_range(DSM_EV_ACQUIRE, p, size);
+}
+
+int sonde_dsm_release(const void *p, size_t size)
+{
+	return do_range(DSM_EV_RELEASE, p, size);
 }
 
 unsigned int sonde_dsm_process(void)

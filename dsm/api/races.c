@@ -12,9 +12,13 @@
 
 #define SHOWN	50u	/* of which more than their number is kept */
 
-struct dsm_races_seen {
+struct list {
 	uint64_t n;
 	struct dsm_race v[SHOWN];
+};
+
+struct dsm_races_seen {
+	struct list races, possible;
 };
 
 void dsm_races_say(struct dsm_run *run, const struct dsm_race *race)
@@ -66,10 +70,18 @@ static void print(const struct dsm_run *run, const struct dsm_race *race)
 	char name[100];
 
 	dsm_region_name(run, dsm_region_of(run, race->page), name, sizeof(name));
-	add(&t, "sonde-dsm: race: %u byte%s at %p (page %u + %u, %s) written by ", race->len,
-	    race->len == 1 ? "" : "s", (void *)at, race->page, race->offset, name);
-	add_side(run, &t, &race->side[0]);
-	add(&t, " and ");
+	if (race->is_read) {
+		add(&t, "sonde-dsm: possible race: page %u (%s) read by ", race->page, name);
+		add_side(run, &t, &race->side[0]);
+		add(&t, ", and in it %u byte%s at %p, or some of these, written by ", race->len,
+		    race->len == 1 ? "" : "s", (void *)at);
+	} else {
+		add(&t, "sonde-dsm: race: %u byte%s at %p (page %u + %u, %s) written by ",
+		    race->len, race->len == 1 ? "" : "s", (void *)at, race->page,
+		    race->offset, name);
+		add_side(run, &t, &race->side[0]);
+		add(&t, " and ");
+	}
 	add_side(run, &t, &race->side[1]);
 	fprintf(stderr, "%s\n", t.v);
 }
@@ -77,6 +89,7 @@ static void print(const struct dsm_run *run, const struct dsm_race *race)
 void dsm_on_race(struct dsm_run *run, const uint8_t *data, size_t len)
 {
 	struct dsm_race race;
+	struct list *list;
 
 	if (!run->names || len != sizeof(race))
 		return;
@@ -85,23 +98,31 @@ void dsm_on_race(struct dsm_run *run, const uint8_t *data, size_t len)
 	if (!run->races)
 		dsm_run_fail(run, "no memory for a race");
 	memcpy(&race, data, sizeof(race));
-	if (run->races->n < SHOWN) {
-		run->races->v[run->races->n] = race;
+	list = race.is_read ? &run->races->possible : &run->races->races;
+	if (list->n < SHOWN) {
+		list->v[list->n] = race;
 		print(run, &race);
 	}
-	run->races->n++;
+	list->n++;
+}
+
+static void print_count(const char *what, uint64_t n)
+{
+	fprintf(stderr, "sonde-dsm: %llu %srace%s%s\n", (unsigned long long)n, what,
+		n == 1 ? "" : "s", n > SHOWN ? ", the first 50 are shown" : "");
 }
 
 void dsm_races_show(struct dsm_run *run)
 {
-	uint64_t n = run->races ? run->races->n : 0;
+	uint64_t n = run->races ? run->races->races.n : 0;
 
 	if (!n)
-		fprintf(stderr, "sonde-dsm: no race was seen; reads, and threads of one process, "
-			"are not looked at\n");
+		fprintf(stderr, "sonde-dsm: no race was seen; %sthreads of one process are not "
+			"looked at\n", run->settings.race_reads ? "" : "reads, and ");
 	else
-		fprintf(stderr, "sonde-dsm: %llu race%s%s\n", (unsigned long long)n,
-			n == 1 ? "" : "s", n > SHOWN ? ", the first 50 are shown" : "");
+		print_count("", n);
+	if (run->settings.race_reads)
+		print_count("possible ", run->races ? run->races->possible.n : 0);
 }
 
 static json_t *side_json(const struct dsm_run *run, const struct dsm_race_side *side)
@@ -117,14 +138,13 @@ static json_t *side_json(const struct dsm_run *run, const struct dsm_race_side *
 			 (json_int_t)side->interval, "locks", locks);
 }
 
-json_t *dsm_races_json(const struct dsm_run *run)
+static json_t *list_json(const struct dsm_run *run, const struct list *l)
 {
-	uint64_t n = run->races ? run->races->n : 0;
 	json_t *list = json_array();
 	char name[100], at[32];
 
-	for (uint64_t i = 0; i < n && i < SHOWN; i++) {
-		const struct dsm_race *race = &run->races->v[i];
+	for (uint64_t i = 0; l && i < l->n && i < SHOWN; i++) {
+		const struct dsm_race *race = &l->v[i];
 
 		dsm_region_name(run, dsm_region_of(run, race->page), name, sizeof(name));
 		snprintf(at, sizeof(at), "%p", (void *)(run->fault->view +
@@ -135,5 +155,16 @@ json_t *dsm_races_json(const struct dsm_run *run)
 			"intervals", side_json(run, &race->side[0]),
 			side_json(run, &race->side[1])));
 	}
-	return json_pack("{s:I, s:o}", "count", (json_int_t)n, "first", list);
+	return json_pack("{s:I, s:o}", "count", (json_int_t)(l ? l->n : 0), "first", list);
+}
+
+/* Of those that are possible the first interval read. */
+json_t *dsm_races_json(const struct dsm_run *run)
+{
+	json_t *o = list_json(run, run->races ? &run->races->races : NULL);
+
+	if (run->settings.race_reads)
+		json_object_set_new(o, "possible", list_json(run, run->races ?
+							     &run->races->possible : NULL));
+	return o;
 }

@@ -170,6 +170,7 @@ static int create_core(struct dsm_run *run)
 	if (run->fault->caps & DSM_FAULT_WRITES)
 		c.host.written = host_written;
 	c.races = run->settings.races;
+	c.race_reads = run->settings.race_reads;
 	c.page_counters = run->page_counters;
 	/* Who looks for races must see all writes of homes. */
 	if (run->fault->caps & DSM_FAULT_PEERS && !run->settings.races) {
@@ -264,9 +265,13 @@ int dsm_run_share(struct dsm_run *run, bool wants)
 	err = run->transport->ops->share(run->transport, can ? run->fault->fd : -1, fds);
 	if (!err && can)
 		err = run->fault->ops->peers(run->fault, fds, run->processes);
-	for (uint32_t i = 0; i < run->processes; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	for (uint32_t i = 0; i < run->processes; i++) {
+		if (fds[i] < 0)
+			continue;
+		close(fds[i]);
+		if (!err && can && i != run->self)
+			err = dsm_core_set_peer(run->core, i);
+	}
 	free(fds);
 	return err;
 }

@@ -59,8 +59,9 @@ int dsm_settings_read(struct dsm_settings *s, char *why, size_t len)
 	int err;
 
 	*s = (struct dsm_settings){ .races = races };
-	if (races && strcmp(races, "1")) {
-		snprintf(why, len, "SONDE_DSM_RACES is 1 or 0, not %s", races);
+	s->race_reads = races && !strcmp(races, "reads");
+	if (races && strcmp(races, "1") && !s->race_reads) {
+		snprintf(why, len, "SONDE_DSM_RACES is 1, reads, or 0, not %s", races);
 		return -EINVAL;
 	}
 	err = read_stats(s, why, len);
@@ -117,7 +118,7 @@ bool dsm_settings_any(const struct dsm_settings *s)
 uint64_t dsm_settings_shape(const struct dsm_settings *s)
 {
 	return 1 | (uint64_t)(s->stats != 0) << 1 | (uint64_t)(s->trace_file != NULL) << 2 |
-	       (uint64_t)s->races << 3;
+	       (uint64_t)s->races << 3 | (uint64_t)s->race_reads << 4;
 }
 
 int dsm_output_begin(struct dsm_output *o, const char *path)

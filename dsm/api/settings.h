@@ -15,7 +15,7 @@ struct dsm_settings {
 	char *stats_file;	/* NULL: standard error */
 	char *trace_file;	/* NULL: no trace */
 	uint32_t trace_events;	/* kept of each process; 0: 32768 */
-	bool races;
+	bool races, race_reads;	/* the second only with the first */
 };
 
 /* Strings are the environment's. -EINVAL, and @why is a line that says what is wrong. */

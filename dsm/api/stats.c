@@ -195,9 +195,9 @@ static const struct {
 	size_t at;
 } region_columns[] = {
 #define FIELD(name, field) { name, #field, offsetof(struct dsm_page_counters, field) }
-	FIELD("requests", fetches), FIELD("reads", read_faults), FIELD("writes", write_faults),
-	FIELD("twins", twins), FIELD("diffs", diffs), FIELD("diff B", diff_bytes),
-	FIELD("voided", invalidations),
+	FIELD("requests", fetches), FIELD("copies", copies), FIELD("reads", read_faults),
+	FIELD("writes", write_faults), FIELD("twins", twins), FIELD("diffs", diffs),
+	FIELD("diff B", diff_bytes), FIELD("voided", invalidations),
 #undef FIELD
 };
 

@@ -226,7 +226,8 @@ static const char *name_of(const struct trace_event *e)
 		[DSM_EV_READ] = "read fault", [DSM_EV_WRITE] = "write fault",
 		[DSM_EV_LOCK] = "lock", [DSM_EV_TRYLOCK] = "try lock", [DSM_EV_UNLOCK] = "unlock",
 		[DSM_EV_BARRIER] = "barrier", [DSM_EV_WAIT] = "wait", [DSM_EV_SIGNAL] = "signal",
-		[DSM_EV_TELL] = "word",
+		[DSM_EV_TELL] = "word", [DSM_EV_PREFETCH] = "prefetch",
+		[DSM_EV_ACQUIRE] = "acquire of a range", [DSM_EV_RELEASE] = "release of a range",
 	};
 
 	if (e->kind != TRACE_REQUEST)

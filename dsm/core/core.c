@@ -169,7 +169,7 @@ int dsm_tell_race(struct dsm_core *c, const struct dsm_race *race)
 	}
 	memcpy(copy, race, sizeof(*race));
 	*a = (struct dsm_action){ .kind = DSM_RACE, .data = copy, .len = sizeof(*race) };
-	c->counters.races++;
+	c->counters.races += !race->is_read;
 	return 0;
 }
 
@@ -266,6 +266,8 @@ static int handle_message(struct dsm_core *c, const struct dsm_message_head *h,
 	case DSM_NOTICES:	return dsm_on_notices(c, h, r);
 	case DSM_LEAVE:		return dsm_on_leave(c, h, r);
 	case DSM_TELL:		return dsm_on_tell(c, h, r);
+	case DSM_FETCH_LIST:	return dsm_on_fetch_list(c, h, r);
+	case DSM_PAGES:		return dsm_on_pages(c, h, r);
 	case DSM_MESSAGES:	break;
 	}
 	return -EBADMSG;
@@ -337,6 +339,9 @@ static int handle_event(struct dsm_core *c, const struct dsm_event *ev)
 	case DSM_EV_WAIT:	return dsm_wait(c, ev->thread, ev->id, ev->arg);
 	case DSM_EV_SIGNAL:	return dsm_signal(c, ev->thread, ev->id, ev->arg);
 	case DSM_EV_TELL:	return dsm_tell(c, ev->thread, ev);
+	case DSM_EV_PREFETCH:
+	case DSM_EV_ACQUIRE:
+	case DSM_EV_RELEASE:	return dsm_range(c, ev->thread, ev);
 	case DSM_EV_CANCEL:
 	case DSM_EV_MESSAGE:	break;
 	}
@@ -421,6 +426,7 @@ const char *dsm_message_name(enum dsm_message message)
 		[DSM_ENQUEUED] = "enqueued", [DSM_SIGNAL] = "signal",
 		[DSM_RESUME] = "resume", [DSM_NOTICES] = "notices",
 		[DSM_LEAVE] = "leave", [DSM_TELL] = "tell",
+		[DSM_FETCH_LIST] = "fetch_list", [DSM_PAGES] = "pages",
 	};
 
 	return message > 0 && message < DSM_MESSAGES ? names[message] : "?";

@@ -64,7 +64,8 @@ struct dsm_notice {
 
 /* What was done about one page in this process. Sums over pages are dsm_counters'. */
 struct dsm_page_counters {
-	uint64_t read_faults, write_faults, fetches, twins, diffs, diff_bytes, invalidations;
+	uint64_t read_faults, write_faults, fetches, copies, twins, diffs, diff_bytes;
+	uint64_t invalidations;
 };
 
 struct dsm_config {
@@ -78,6 +79,7 @@ struct dsm_config {
 	const struct dsm_diff_ops *diff;	/* NULL: the best there is */
 	struct dsm_page_counters *page_counters;	/* one each page; NULL: not wanted */
 	bool races;			/* look for races; alike in all processes */
+	bool race_reads;		/* and, with it, for possible ones with reads */
 	struct dsm_host host;
 	/*
 	 * Called in process 0 when all have arrived at a barrier, with every interval
@@ -99,6 +101,13 @@ enum dsm_event_kind {
 	/* data, len to process id (self too), a DSM_TOLD there; arg: 1 orders memory, too:
 	 * who is told reads what this thread wrote before. */
 	DSM_EV_TELL,
+	/* Pages from id up to arg: those that are void are asked for, nobody waits for them. */
+	DSM_EV_PREFETCH,
+	/* The same, and copies that are here are void until their homes say that they are the
+	 * newest: who reads the pages afterwards reads what is at home now. */
+	DSM_EV_ACQUIRE,
+	/* What was written here to these pages is at home when it is answered. */
+	DSM_EV_RELEASE,
 	/* A thread in DSM_EV_LOCK or DSM_EV_WAIT is to wait no longer: its own event then
 	 * results in -ETIMEDOUT, if it is not too late. A wait has its lock all the same.
 	 * This event itself is not answered. */
@@ -146,10 +155,13 @@ struct dsm_race_side {
 
 /*
  * Bytes that two processes wrote without one knowing of the other's interval, seen at
- * their home; each byte is told of once. See race.c for what cannot be seen.
+ * their home; each byte is told of once. See race.c for what cannot be seen. Or, possibly
+ * (race_read.c): side 0 read something in the page, side 1 wrote from offset on, all of
+ * len bytes or some.
  */
 struct dsm_race {
 	uint32_t page, offset, len;
+	bool is_read;
 	struct dsm_race_side side[2];	/* in the order in which they came home */
 };
 
@@ -171,6 +183,8 @@ enum dsm_message {
 	DSM_NOTICES,
 	DSM_LEAVE,
 	DSM_TELL,
+	DSM_FETCH_LIST,
+	DSM_PAGES,
 	DSM_MESSAGES,		/* how many kinds, and one more */
 };
 
@@ -191,6 +205,8 @@ void dsm_core_destroy(struct dsm_core *core);
 /* Before the first event, and alike in all processes; without it: page mod processes. */
 int dsm_core_set_home(struct dsm_core *core, uint32_t page, uint32_t home);
 uint32_t dsm_core_home(const struct dsm_core *core, uint32_t page);
+/* The host can copy pages of @process: only those are offered to it. -EINVAL, -ENOMEM. */
+int dsm_core_set_peer(struct dsm_core *core, uint32_t process);
 
 /*
  * Every event of a thread but DSM_EV_CANCEL is answered by one DSM_WAKE, at once or

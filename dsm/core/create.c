@@ -91,6 +91,18 @@ int dsm_core_set_home(struct dsm_core *c, uint32_t page, uint32_t home)
 	return 0;
 }
 
+int dsm_core_set_peer(struct dsm_core *c, uint32_t process)
+{
+	if (process >= c->c.processes || process == c->c.self || !c->c.host.offer)
+		return -EINVAL;
+	if (!c->peers)
+		c->peers = calloc(c->c.processes, sizeof(*c->peers));
+	if (!c->peers)
+		return -ENOMEM;
+	c->peers[process] = true;
+	return 0;
+}
+
 uint32_t dsm_core_home(const struct dsm_core *c, uint32_t page)
 {
 	return c->pages[page].home;
@@ -166,5 +178,6 @@ void dsm_core_destroy(struct dsm_core *c)
 	free(c->bundles);
 	free(c->masks);
 	free(c->encoded);
+	free(c->peers);
 	free(c);
 }

@@ -36,9 +36,14 @@
 	X(LOST_CANCEL, "a wait that is over stays in the queue of its condition") \
 	X(RACE_NOT_SHUT, "who looks for races takes another's diff for own writes") \
 	X(RACE_NO_CLOCK, "who looks for races does not send what an interval knew of") \
+	X(READ_UNNUMBERED, "an interval that only read has no number") \
 	X(UNSETTLED, "a page that the host has filled is not looked after at a notice") \
 	X(OFFER_UNSENT, "the host may fill a page that lacks our own diff") \
-	X(UNSEEN_COPY, "writes to a home's open page are not told of after a copy")
+	X(UNSEEN_COPY, "writes to a home's open page are not told of after a copy") \
+	X(RANGE_KEPT, "a range that is acquired keeps its copies") \
+	X(RANGE_UNDER_WAY, "a range that is acquired takes copies that were asked for before") \
+	X(RANGE_SAME, "a home takes a copy one version old for the newest") \
+	X(RANGE_FORGETS, "what a release of a range leaves out is not dirty any more")
 
 enum dsm_fault {
 	DSM_FAULT_NONE,

@@ -43,6 +43,12 @@ int dsm_get_vc(struct dsm_core *c, struct dsm_reader *r, uint64_t *vc)
 	return r->bad ? -EBADMSG : 0;
 }
 
+/* Of what is kept; an interval that only read (race_read.c) is something, too. */
+static uint32_t weight_of(const struct dsm_record *record)
+{
+	return record->n ? record->n : 1;
+}
+
 /* The record's notices are the log's when it returns 0. */
 static int append(struct dsm_core *c, uint32_t process, const struct dsm_record *record)
 {
@@ -53,7 +59,7 @@ static int append(struct dsm_core *c, uint32_t process, const struct dsm_record 
 		return -ENOMEM;
 	log->v = v;
 	log->v[log->n++] = *record;
-	c->nnotices += record->n;
+	c->nnotices += weight_of(record);
 	c->vc[process] = record->seq;
 	return 0;
 }
@@ -64,13 +70,14 @@ int dsm_log_own(struct dsm_core *c, struct dsm_notice *notices, size_t n)
 		.seq = c->vc[c->c.self] + 1,
 		.n = (uint32_t)n,
 		.arrivals = c->arrivals,
-		.notices = malloc(n * sizeof(*notices)),
+		.notices = malloc((n ? n : 1) * sizeof(*notices)),
 	};
 	int err;
 
 	if (!record.notices)
 		return -ENOMEM;
-	memcpy(record.notices, notices, n * sizeof(*notices));
+	if (n)
+		memcpy(record.notices, notices, n * sizeof(*notices));
 	c->counters.intervals++;
 	err = append(c, c->c.self, &record);
 	if (err)
@@ -85,7 +92,7 @@ void dsm_log_drop(struct dsm_core *c, const uint64_t *upto)
 		size_t n = 0;
 
 		while (n < log->n && log->v[n].seq <= upto[q]) {
-			c->nnotices -= log->v[n].n;
+			c->nnotices -= weight_of(&log->v[n]);
 			free(log->v[n++].notices);
 		}
 		if (n)

@@ -24,15 +24,16 @@ int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot)
 
 /*
  * The host may fill the page from its home's process: without our own changes, which
- * must be neither here nor on their way, and if no copy is.
+ * must be neither here nor on their way, and if no copy is. It cannot say that it got
+ * version 0.
  */
 void dsm_page_offer(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
 	const unsigned int not = PAGE_DIRTY | PAGE_FETCHING | PAGE_SENT | PAGE_OFFERED;
 
-	if (!c->c.host.offer || p->prot != DSM_NONE || p->twin || p->flags & not ||
-	    is_home(c, page))
+	if (!c->peers || !c->peers[p->home] || p->prot != DSM_NONE || p->twin || !p->need ||
+	    p->flags & not)
 		return;
 	p->flags |= PAGE_OFFERED;
 	c->c.host.offer(c->c.host.ctx, page, p->home, p->need);
@@ -51,7 +52,7 @@ void dsm_page_settle(struct dsm_core *c, uint32_t page)
 		return;
 	p->prot = DSM_READ;
 	p->version = version;
-	c->counters.copies++;
+	dsm_count(c, page, copies, 1);
 }
 
 /* At home, when the page's version has changed: all that belongs to it is in the page. */
@@ -64,14 +65,20 @@ void dsm_page_publish(struct dsm_core *c, uint32_t page)
 static int ask(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
+	struct dsm_buf b = { 0 };
+	int err;
 
 	if (is_home(c, page))
 		return -EPROTO;
 	p->flags |= PAGE_FETCHING;
 	p->flags &= (uint8_t)~PAGE_REFETCH;
 	dsm_count(c, page, fetches, 1);
-	return dsm_post(c, p->home, &(struct dsm_message_head){
-			.kind = DSM_FETCH, .id = page, .arg = p->need }, NULL);
+	err = dsm_reads_put(c, page, &b);
+	if (!err)
+		err = dsm_post(c, p->home, &(struct dsm_message_head){
+			       .kind = DSM_FETCH, .id = page, .arg = p->need }, &b);
+	dsm_buf_free(&b);
+	return err;
 }
 
 /* At home there is no twin: the page is what is sent. Who looks for races wants one. */
@@ -193,13 +200,18 @@ int dsm_on_fetch(struct dsm_core *c, const struct dsm_message_head *h, struct ds
 {
 	struct dsm_buf b = { 0 };
 	struct dsm_page *p;
-	int err = dsm_read_end(&r);
+	int err;
 
-	if (err || h->id >= c->c.pages)
+	if (h->id >= c->c.pages)
 		return -EBADMSG;
 	p = &c->pages[h->id];
 	if (!is_home(c, (uint32_t)h->id) || h->arg > p->version)
 		return -EPROTO;
+	err = dsm_reads_get(c, (uint32_t)h->id, h->from, &r);
+	if (!err)
+		err = dsm_read_end(&r);
+	if (err)
+		return err;
 	/* No longer alone: the next write here must be seen. */
 	p->flags |= PAGE_SHARED;
 	if (!(p->flags & PAGE_DIRTY) && !dsm_fault(STAY_EXCLUSIVE))
@@ -232,7 +244,7 @@ static void install(struct dsm_core *c, uint32_t page, const uint8_t *copy)
 	dsm_diff_merge(c->c.diff, own, p->twin, copy, c->c.unit, c->masks);
 }
 
-static int wake_waiters(struct dsm_core *c, uint32_t page)
+int dsm_page_open(struct dsm_core *c, uint32_t page)
 {
 	struct dsm_page *p = &c->pages[page];
 	bool write = false;
@@ -251,23 +263,35 @@ static int wake_waiters(struct dsm_core *c, uint32_t page)
 	return err;
 }
 
+int dsm_page_take(struct dsm_core *c, uint32_t page, uint32_t from, uint64_t version,
+		  const uint8_t *copy)
+{
+	struct dsm_page *p = &c->pages[page];
+
+	if (!(p->flags & PAGE_FETCHING) || p->home != from)
+		return -EPROTO;
+	if ((version < p->need && !dsm_fault(STALE_FETCH)) ||
+	    (p->flags & PAGE_REFETCH && !dsm_fault(NO_REFETCH))) {
+		c->counters.refetches++;
+		return ask(c, page);
+	}
+	p->flags &= (uint8_t)~(PAGE_FETCHING | PAGE_REFETCH);
+	if (copy)
+		install(c, page, copy);
+	else if (version != p->version)
+		return -EPROTO;
+	p->version = version;
+	return 0;
+}
+
 int dsm_on_page(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r)
 {
 	const uint8_t *copy = dsm_read_bytes(&r, c->c.unit);
-	struct dsm_page *p;
+	uint32_t page = (uint32_t)h->id;
+	int err;
 
 	if (dsm_read_end(&r) || h->id >= c->c.pages)
 		return -EBADMSG;
-	p = &c->pages[h->id];
-	if (!(p->flags & PAGE_FETCHING) || p->home != h->from)
-		return -EPROTO;
-	if ((h->arg < p->need && !dsm_fault(STALE_FETCH)) ||
-	    (p->flags & PAGE_REFETCH && !dsm_fault(NO_REFETCH))) {
-		c->counters.refetches++;
-		return ask(c, (uint32_t)h->id);
-	}
-	p->flags &= (uint8_t)~(PAGE_FETCHING | PAGE_REFETCH);
-	install(c, (uint32_t)h->id, copy);
-	p->version = h->arg;
-	return wake_waiters(c, (uint32_t)h->id);
+	err = dsm_page_take(c, page, h->from, h->arg, copy);
+	return err || c->pages[page].flags & PAGE_FETCHING ? err : dsm_page_open(c, page);
 }

@@ -12,9 +12,10 @@
  * the clock of the interval that its write is in, which is taken when that one ends. And
  * what is at home before it was acknowledged cannot have been known to anybody.
  *
- * What is not seen: reads, which leave no diff; two threads of one process; a write that
- * leaves the byte as it was; a write whose process, through whatever thread, heard of the
- * other interval before its own ended. So nothing that is found is no proof.
+ * What is not seen: reads, which leave no diff (but see race_read.c); two threads of one
+ * process; a write that leaves the byte as it was; a write whose process, through whatever
+ * thread, heard of the other interval before its own ended. So nothing that is found is no
+ * proof.
  *
  * The home's own writes need a twin, too, and its pages are protected at each release
  * as others are. A diff that comes while a page is written here would hide bytes that both
@@ -24,34 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "state.h"
+#include "race.h"
 
 #define KEPT	256u		/* intervals of each process whose locks are remembered */
-
-/* A byte's last interval: number from bit 17, process from bit 1, was a race told of. */
-#define TOLD	((uint64_t)1)
-
-struct writer {
-	uint64_t interval;
-	uint32_t process;
-	const uint64_t *vc;
-};
-
-struct locks {
-	uint64_t interval;
-	uint32_t n;
-	uint64_t id[DSM_RACE_LOCKS];
-};
-
-struct dsm_races {
-	uint64_t **last;	/* by page, by byte; 0: nobody */
-	struct locks *kept;	/* KEPT of each process, by number */
-	struct locks now;	/* of the release under way here */
-	struct writer from;	/* of the diffs that are being read */
-	uint64_t *from_vc;
-	uint64_t *masks;
-	uint8_t *zeros, *ones;
-};
 
 int dsm_races_create(struct dsm_core *c)
 {
@@ -66,7 +42,9 @@ int dsm_races_create(struct dsm_core *c)
 	r->masks = calloc(dsm_diff_masks(c->c.unit), sizeof(*r->masks));
 	r->zeros = malloc(c->c.unit);
 	r->ones = malloc(c->c.unit);
-	return r->last && r->kept && r->from_vc && r->masks && r->zeros && r->ones ? 0 : -ENOMEM;
+	if (!r->last || !r->kept || !r->from_vc || !r->masks || !r->zeros || !r->ones)
+		return -ENOMEM;
+	return c->c.race_reads ? dsm_reads_create(c) : 0;
 }
 
 void dsm_races_destroy(struct dsm_core *c)
@@ -78,6 +56,7 @@ void dsm_races_destroy(struct dsm_core *c)
 	for (uint32_t i = 0; r->last && i < c->c.pages; i++)
 		free(r->last[i]);
 	free(r->last);
+	dsm_reads_destroy(c);
 	free(r->kept);
 	free(r->from_vc);
 	free(r->masks);
@@ -87,7 +66,7 @@ void dsm_races_destroy(struct dsm_core *c)
 }
 
 /* ---- who wrote, and with which locks ---- */
-static void find_held(const struct dsm_core *c, struct locks *l)
+void dsm_race_find_held(const struct dsm_core *c, struct dsm_held_locks *l)
 {
 	l->n = 0;
 	for (size_t i = 0; i < c->locks.room; i++) {
@@ -101,49 +80,53 @@ static void find_held(const struct dsm_core *c, struct locks *l)
 	}
 }
 
-static void keep(struct dsm_core *c, uint32_t process, const struct locks *l)
+static void keep(struct dsm_core *c, uint32_t process, const struct dsm_held_locks *l)
 {
 	c->races->kept[(size_t)process * KEPT + l->interval % KEPT] = *l;
 }
 
 void dsm_races_begin(struct dsm_core *c)
 {
-	struct locks *now = &c->races->now;
+	struct dsm_held_locks *now = &c->races->now;
 
 	now->interval = c->vc[c->c.self] + 1;
-	find_held(c, now);
+	dsm_race_find_held(c, now);
 	keep(c, c->c.self, now);
+}
+
+int dsm_race_put_side(struct dsm_core *c, struct dsm_buf *b, const struct dsm_held_locks *l)
+{
+	uint32_t n = l->n < DSM_RACE_LOCKS ? l->n : DSM_RACE_LOCKS;
+
+	dsm_buf_u64(b, l->interval);
+	dsm_buf_u32(b, l->n);
+	for (uint32_t i = 0; i < n; i++)
+		dsm_buf_u64(b, l->id[i]);
+	return dsm_put_vc(c, b, dsm_fault(RACE_NO_CLOCK) ? c->floor : c->vc);
 }
 
 int dsm_races_put(struct dsm_core *c, struct dsm_buf *b)
 {
-	const struct locks *now = &c->races->now;
-	uint32_t n = now->n < DSM_RACE_LOCKS ? now->n : DSM_RACE_LOCKS;
-
-	dsm_buf_u64(b, now->interval);
-	dsm_buf_u32(b, now->n);
-	for (uint32_t i = 0; i < n; i++)
-		dsm_buf_u64(b, now->id[i]);
-	return dsm_put_vc(c, b, dsm_fault(RACE_NO_CLOCK) ? c->floor : c->vc);
+	return dsm_race_put_side(c, b, &c->races->now);
 }
 
 int dsm_races_get(struct dsm_core *c, uint32_t from, struct dsm_reader *reader)
 {
 	struct dsm_races *r = c->races;
-	struct locks l = { .interval = dsm_read_u64(reader), .n = dsm_read_u32(reader) };
+	struct dsm_held_locks l = { .interval = dsm_read_u64(reader), .n = dsm_read_u32(reader) };
 	uint32_t n = l.n < DSM_RACE_LOCKS ? l.n : DSM_RACE_LOCKS;
 
 	for (uint32_t i = 0; i < n; i++)
 		l.id[i] = dsm_read_u64(reader);
-	r->from = (struct writer){ .interval = l.interval, .process = from, .vc = r->from_vc };
+	r->from = (struct dsm_side){ .interval = l.interval, .process = from, .vc = r->from_vc };
 	keep(c, from, &l);
 	return dsm_get_vc(c, reader, r->from_vc);
 }
 
-static void set_side(const struct dsm_core *c, struct dsm_race_side *side, uint32_t process,
-		     uint64_t interval)
+void dsm_race_set_side(const struct dsm_core *c, struct dsm_race_side *side, uint32_t process,
+		       uint64_t interval)
 {
-	const struct locks *l = &c->races->kept[(size_t)process * KEPT + interval % KEPT];
+	const struct dsm_held_locks *l = &c->races->kept[(size_t)process * KEPT + interval % KEPT];
 
 	*side = (struct dsm_race_side){ .process = process, .interval = interval };
 	side->is_forgotten = l->interval != interval;
@@ -154,28 +137,18 @@ static void set_side(const struct dsm_core *c, struct dsm_race_side *side, uint3
 }
 
 /* ---- bytes ---- */
-static uint64_t pack(const struct writer *w)
+static uint64_t pack(const struct dsm_side *w)
 {
 	return w->interval << 17 | (uint64_t)w->process << 1;
 }
 
-static uint32_t process_of(uint64_t last)
-{
-	return (uint32_t)(last >> 1 & 0xffff);
-}
-
-static bool is_race(const struct writer *w, uint64_t last)
-{
-	return last && process_of(last) != w->process && w->vc[process_of(last)] < last >> 17;
-}
-
 static int tell(struct dsm_core *c, uint32_t page, uint32_t begin, uint32_t end, uint64_t first,
-		const struct writer *w)
+		const struct dsm_side *w)
 {
 	struct dsm_race race = { .page = page, .offset = begin, .len = end - begin };
 
-	set_side(c, &race.side[0], process_of(first), first >> 17);
-	set_side(c, &race.side[1], w->process, w->interval);
+	dsm_race_set_side(c, &race.side[0], dsm_last_process(first), first >> 17);
+	dsm_race_set_side(c, &race.side[1], w->process, w->interval);
 	return dsm_tell_race(c, &race);
 }
 
@@ -183,7 +156,7 @@ static int tell(struct dsm_core *c, uint32_t page, uint32_t begin, uint32_t end,
  * @w wrote the bytes in @masks, each after what last[] says. Bytes side by side that
  * raced with the same interval are one piece.
  */
-static int note(struct dsm_core *c, uint32_t page, const uint64_t *masks, const struct writer *w)
+static int note(struct dsm_core *c, uint32_t page, const uint64_t *masks, const struct dsm_side *w)
 {
 	uint64_t *last = c->races->last[page], with = 0;
 	uint32_t begin = 0, i;
@@ -192,7 +165,7 @@ static int note(struct dsm_core *c, uint32_t page, const uint64_t *masks, const 
 	for (i = 0; i < c->c.unit && !err; i++) {
 		bool is_written = masks[i / DSM_BLOCK] >> (i % DSM_BLOCK) & 1;
 		uint64_t before = last[i];
-		bool race = is_written && !(before & TOLD) && is_race(w, before);
+		bool race = is_written && !(before & DSM_RACE_TOLD) && dsm_is_race(w, before);
 
 		if (with && (!race || before != with)) {
 			err = tell(c, page, begin, i, with, w);
@@ -203,9 +176,11 @@ static int note(struct dsm_core *c, uint32_t page, const uint64_t *masks, const 
 			begin = i;
 		}
 		if (is_written)
-			last[i] = pack(w) | (before & TOLD) | (race ? TOLD : 0);
+			last[i] = pack(w) | (before & DSM_RACE_TOLD) | (race ? DSM_RACE_TOLD : 0);
 	}
-	return with && !err ? tell(c, page, begin, i, with, w) : err;
+	if (with && !err)
+		err = tell(c, page, begin, i, with, w);
+	return err ? err : dsm_reads_written(c, page, masks, w);
 }
 
 static int make_page(struct dsm_core *c, uint32_t page)
@@ -242,12 +217,12 @@ static int find_named(struct dsm_core *c, const uint8_t *diff, size_t len)
 static int note_own(struct dsm_core *c, uint32_t page)
 {
 	const struct dsm_page *p = &c->pages[page];
-	struct locks l = { .interval = c->vc[c->c.self] + 1 + c->flushing };
-	const struct writer own = { .process = c->c.self, .interval = l.interval, .vc = c->vc };
+	struct dsm_held_locks l = { .interval = c->vc[c->c.self] + 1 + c->flushing };
+	const struct dsm_side own = { .process = c->c.self, .interval = l.interval, .vc = c->vc };
 
 	if (!p->twin)
 		return 0;
-	find_held(c, &l);
+	dsm_race_find_held(c, &l);
 	keep(c, c->c.self, &l);
 	c->c.diff->scan(c->c.host.page(c->c.host.ctx, page), p->twin, c->c.unit, c->masks);
 	return note(c, page, c->masks, &own);
@@ -266,7 +241,7 @@ int dsm_races_diff(struct dsm_core *c, uint32_t page, const uint8_t *diff, size_
 
 int dsm_races_close(struct dsm_core *c, uint32_t page)
 {
-	const struct writer own = { .process = c->c.self, .interval = c->races->now.interval,
+	const struct dsm_side own = { .process = c->c.self, .interval = c->races->now.interval,
 				    .vc = c->vc };
 	int err = make_page(c, page);
 

@@ -2,10 +2,12 @@
 /*
  * The end of an interval: diffs to the homes, one message each, and when all are
  * acknowledged the write notices are there to be handed out. One release at a time;
- * who comes meanwhile waits for the next, for its writes may be in neither.
+ * who comes meanwhile waits for the next, for its writes may be in neither. If only
+ * ranges are released the other pages stay dirty.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "state.h"
 
@@ -110,11 +112,11 @@ static int close_at_home(struct dsm_core *c, uint32_t page)
 }
 
 /* Those pages, where the host would have noted the next write. */
-static int open_at_home(struct dsm_core *c)
+static int open_at_home(struct dsm_core *c, size_t nclosed)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; c->c.host.written && !c->races && i < c->ndirty; i++) {
+	for (size_t i = 0; c->c.host.written && !c->races && i < nclosed; i++) {
 		struct dsm_page *p = &c->pages[c->dirty[i]];
 
 		if (p->home == c->c.self && p->prot == DSM_READ) {
@@ -133,11 +135,11 @@ static int by_page(const void *a, const void *b)
 }
 
 /* Before anything is compared nobody may write: one call for all pages. */
-static int protect_written(struct dsm_core *c)
+static int protect_written(struct dsm_core *c, size_t nclosed)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->ndirty; i++) {
+	for (size_t i = 0; i < nclosed; i++) {
 		struct dsm_page *p = &c->pages[c->dirty[i]];
 
 		if ((p->home != c->c.self || c->races) && p->prot == DSM_WRITE) {
@@ -148,8 +150,46 @@ static int protect_written(struct dsm_core *c)
 	return n ? c->c.host.protect(c->c.host.ctx, c->order, n, DSM_READ) : 0;
 }
 
+/* The next page is on its way to the cache while this one is compared. */
+static void look_ahead(const struct dsm_core *c, size_t i, size_t n)
+{
+	const struct dsm_page *p = i + 1 < n ? &c->pages[c->dirty[i + 1]] : NULL;
+
+	if (p && p->twin)
+		dsm_diff_ahead(c->c.host.page(c->c.host.ctx, c->dirty[i + 1]), p->twin);
+}
+
+static bool is_released(const struct dsm_core *c, uint32_t page)
+{
+	for (uint32_t t = c->flushed.head; t != NOBODY; t = c->threads[t].next) {
+		const struct dsm_thread *at = &c->threads[t];
+
+		if (at->doing != DOING_RANGE || (page >= at->id && page < at->lock))
+			return true;
+	}
+	return false;
+}
+
+/* The dirty pages that the release is about, in order, come first. Returns how many. */
+static size_t choose_pages(struct dsm_core *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->ndirty; i++) {
+		uint32_t page = c->dirty[i];
+
+		if (!is_released(c, page))
+			continue;
+		c->dirty[i] = c->dirty[n];
+		c->dirty[n++] = page;
+	}
+	qsort(c->dirty, n, sizeof(*c->dirty), by_page);
+	return n;
+}
+
 static int start_release(struct dsm_core *c)
 {
+	size_t n;
 	int err;
 
 	c->flushing = true;
@@ -158,19 +198,21 @@ static int start_release(struct dsm_core *c)
 	err = dsm_fault(UNSEEN_RELEASE) ? 0 : dsm_page_collect(c);
 	if (c->races)
 		dsm_races_begin(c);
-	qsort(c->dirty, c->ndirty, sizeof(*c->dirty), by_page);
+	n = choose_pages(c);
 	if (!err)
-		err = protect_written(c);
-	for (size_t i = 0; !err && i < c->ndirty; i++) {
+		err = protect_written(c, n);
+	for (size_t i = 0; !err && i < n; i++) {
 		uint32_t page = c->dirty[i];
 
+		look_ahead(c, i, n);
 		c->pages[page].flags &= (uint8_t)~PAGE_DIRTY;
 		err = c->pages[page].home == c->c.self ? close_at_home(c, page) :
 							 add_diff(c, page);
 	}
 	if (!err)
-		err = open_at_home(c);
-	c->ndirty = 0;
+		err = open_at_home(c, n);
+	c->ndirty = dsm_fault(RANGE_FORGETS) ? 0 : c->ndirty - n;
+	memmove(c->dirty, c->dirty + n, c->ndirty * sizeof(*c->dirty));
 	for (uint32_t home = 0; !err && home < c->c.processes; home++)
 		err = send_bundle(c, home);
 	if (dsm_fault(NO_ACKS))
@@ -183,7 +225,7 @@ static int finish_release(struct dsm_core *c)
 	uint32_t thread;
 	int err = 0;
 
-	if (c->nclosing)
+	if (c->nclosing || dsm_reads_end(c))
 		err = dsm_log_own(c, c->closing, c->nclosing);
 	c->nclosing = 0;
 	while (!err && (thread = dsm_dequeue(c, &c->flushed)) != NOBODY) {
@@ -197,6 +239,9 @@ static int finish_release(struct dsm_core *c)
 			break;
 		case DOING_TELL:
 			err = dsm_tell_released(c, thread);
+			break;
+		case DOING_RANGE:
+			err = dsm_wake(c, thread, 0);
 			break;
 		default:
 			err = -EPROTO;

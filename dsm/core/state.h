@@ -43,6 +43,7 @@ enum dsm_doing {
 	DOING_WAIT_UNLOCK,
 	DOING_WAIT,
 	DOING_TELL,
+	DOING_RANGE,		/* is released: pages id up to lock */
 };
 
 struct dsm_thread {
@@ -146,7 +147,8 @@ struct dsm_core {
 
 	uint64_t *masks;
 	uint8_t *encoded;
-	struct dsm_buf *bundles;	/* diffs by home */
+	struct dsm_buf *bundles;	/* of one message to each home */
+	bool *peers;		/* processes that the host copies from; NULL: none */
 	struct dsm_actions *out;
 	struct dsm_counters counters;
 	struct dsm_races *races;	/* NULL: nobody looks for them */
@@ -184,7 +186,20 @@ void dsm_page_settle(struct dsm_core *c, uint32_t page);
 void dsm_page_publish(struct dsm_core *c, uint32_t page);
 int dsm_on_fetch(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 int dsm_on_page(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
+/*
+ * A copy that was asked for; NULL: the one here is @version, the newest. If it was old
+ * already the page is asked for again, else the caller opens it.
+ */
+int dsm_page_take(struct dsm_core *c, uint32_t page, uint32_t from, uint64_t version,
+		  const uint8_t *copy);
+/* The copy here may be read, and those go on that waited for it. */
+int dsm_page_open(struct dsm_core *c, uint32_t page);
 int dsm_protect(struct dsm_core *c, uint32_t page, enum dsm_prot prot);
+
+/* range.c */
+int dsm_range(struct dsm_core *c, uint32_t thread, const struct dsm_event *ev);
+int dsm_on_fetch_list(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
+int dsm_on_pages(struct dsm_core *c, const struct dsm_message_head *h, struct dsm_reader r);
 
 /* release.c */
 int dsm_release(struct dsm_core *c, uint32_t thread);
@@ -202,6 +217,13 @@ int dsm_races_get(struct dsm_core *c, uint32_t from, struct dsm_reader *r);
 int dsm_races_diff(struct dsm_core *c, uint32_t page, const uint8_t *diff, size_t len);
 /* This process's own writes at home, in c->masks, end with this release. */
 int dsm_races_close(struct dsm_core *c, uint32_t page);
+
+/* race_read.c; they do nothing if reads are not looked at */
+/* A release ends: whether its interval has to have a number though it wrote nothing. */
+bool dsm_reads_end(struct dsm_core *c);
+/* To a request for a copy, and what is there of one, at the page's home. */
+int dsm_reads_put(struct dsm_core *c, uint32_t page, struct dsm_buf *b);
+int dsm_reads_get(struct dsm_core *c, uint32_t page, uint32_t from, struct dsm_reader *r);
 
 /* tell.c */
 int dsm_tell(struct dsm_core *c, uint32_t thread, const struct dsm_event *ev);

@@ -16,18 +16,43 @@ static void join(uint32_t *into, const uint32_t *from)
 			into[i] = from[i];
 }
 
+/* What thread @g knows of what @t did at a place of @page. */
+static uint32_t known(const struct run *r, uint32_t g, uint32_t page, uint32_t t)
+{
+	uint32_t all = r->clock[g][t], here = r->page_clock[g][page][t];
+
+	return all > here ? all : here;
+}
+
 static bool is_ordered(const struct run *r, uint32_t g, const struct op *op, bool write)
 {
 	for (uint32_t i = op->place; i < op->place + (op->len ? op->len : 1u); i++) {
+		uint32_t page = r->program->address[i] / r->program->world.unit;
 		const struct place *at = &r->places[i];
 
-		if (r->clock[g][at->writer] < at->written)
+		if (known(r, g, page, at->writer) < at->written)
 			return false;
 		for (uint32_t t = 0; write && t < r->threads; t++)
-			if (t != g && r->clock[g][t] < at->read[t])
+			if (t != g && known(r, g, page, t) < at->read[t])
 				return false;
 	}
 	return true;
+}
+
+/* Only of the pages of a range, and handed on with them only. */
+static void pack(struct run *r, uint32_t g, const struct op *op)
+{
+	for (uint32_t i = op->place; op->value < PROGRAM_PARCELS && i < op->place + op->len; i++) {
+		join(r->parcel_clock[op->value][i], r->clock[g]);
+		join(r->parcel_clock[op->value][i], r->page_clock[g][i]);
+	}
+	r->clock[g][g]++;
+}
+
+static void unpack(struct run *r, uint32_t g, const struct op *op)
+{
+	for (uint32_t i = op->place; op->value < PROGRAM_PARCELS && i < op->place + op->len; i++)
+		join(r->page_clock[g][i], r->parcel_clock[op->value][i]);
 }
 
 static void give_lock(struct run *r, uint32_t g, uint32_t lock)
@@ -66,20 +91,50 @@ static bool is_blocked(const struct run *r, uint32_t g)
 		.threads[g % r->program->world.threads].blocked;
 }
 
+static uint64_t directed(const struct run *r, uint32_t reader, uint32_t writer)
+{
+	return (uint64_t)1 << (8 * process_of(r, reader) + process_of(r, writer));
+}
+
+/* Of all its tries the first counts: until it gets the page the thread hears of nothing. */
+static void see_page(struct run *r, uint32_t g, uint32_t page, bool write)
+{
+	struct seen_page *at = &r->pages[page];
+
+	(write ? at->wrote : at->read)[g] = r->clock[g][g];
+	for (uint32_t t = 0; t < r->threads; t++) {
+		if (process_of(r, t) == process_of(r, g))
+			continue;
+		if (write && r->clock[g][t] < at->read[t])
+			at->unordered |= directed(r, t, g);
+		if (!write && r->clock[g][t] < at->wrote[t])
+			at->unordered |= directed(r, g, t);
+	}
+}
+
 static uint8_t *touch(struct run *r, uint32_t g, uint32_t place, bool write)
 {
 	uint32_t address = r->program->address[place], unit = r->program->world.unit;
-	uint8_t *page = world_touch(r->world, process_of(r, g), g % r->program->world.threads,
-				    address / unit, write);
+	uint8_t *page;
 
+	see_page(r, g, address / unit, write);
+	page = world_touch(r->world, process_of(r, g), g % r->program->world.threads,
+			   address / unit, write);
 	return page ? page + address % unit : NULL;
 }
 
 static void check(struct run *r, uint32_t g, uint32_t place, uint8_t found)
 {
+	uint32_t page = r->program->address[place] / r->program->world.unit;
 	struct place *at = &r->places[place];
 
 	at->read[g] = r->clock[g][g];
+	for (uint32_t t = 0; t < r->threads; t++)
+		if (process_of(r, t) != process_of(r, g) && r->clock[g][t] < at->wrote[t])
+			r->pages[page].raced |= directed(r, g, t);
+	/* A read that races is none of the oracle's. */
+	if (known(r, g, page, at->writer) < at->written)
+		return;
 	r->checked++;
 	if (found != at->value && !at->raced)
 		world_fail(r->world, "thread %u reads %u at page %u + %u: thread %u wrote %u", g,
@@ -97,9 +152,15 @@ static void write_place(struct run *r, uint32_t g, uint32_t place, uint8_t *to, 
 {
 	struct place *at = &r->places[place];
 
-	for (uint32_t t = 0; t < r->threads; t++)
-		if (process_of(r, t) != process_of(r, g) && r->clock[g][t] < at->wrote[t])
+	for (uint32_t t = 0; t < r->threads; t++) {
+		if (process_of(r, t) == process_of(r, g))
+			continue;
+		if (r->clock[g][t] < at->wrote[t])
 			at->raced |= pair(process_of(r, t), process_of(r, g));
+		if (r->clock[g][t] < at->read[t])
+			r->pages[r->program->address[place] / r->program->world.unit].raced |=
+				directed(r, t, g);
+	}
 	*to = value;
 	at->value = value;
 	at->writer = g;
@@ -113,6 +174,12 @@ static void hear_race(void *ctx, const struct dsm_race *race)
 	uint32_t unit = r->program->world.unit, i;
 	uint64_t who = pair(race->side[0].process, race->side[1].process);
 
+	/* The oracle looks at the end: a read is asked for before it is done. */
+	if (race->is_read) {
+		r->pages[race->page].told |= (uint64_t)1 << (8 * race->side[0].process +
+							     race->side[1].process);
+		return;
+	}
 	for (uint32_t at = race->offset; at < race->offset + race->len; at++) {
 		for (i = 0; i < r->program->nplaces; i++)
 			if (r->program->address[i] == race->page * unit + at)
@@ -131,9 +198,10 @@ static bool do_access(struct run *r, uint32_t g, const struct op *op)
 {
 	bool write = op->kind == OP_WRITE || op->kind == OP_STORE || op->kind == OP_ADD;
 	bool watched = op->kind != OP_LOAD && op->kind != OP_STORE;
+	bool stays = r->program->is_racy && (write || r->program->world.race_reads);
 	uint8_t *at;
 
-	if (watched && !(write && r->program->is_racy) && !is_ordered(r, g, op, write))
+	if (watched && !stays && !is_ordered(r, g, op, write))
 		return true;
 	at = touch(r, g, op->place, write);
 	if (!at)
@@ -238,6 +306,16 @@ static void begin(struct run *r, uint32_t g, const struct op *op)
 	case OP_SIGNAL:
 		send_event(r, g, DSM_EV_SIGNAL, op->lock, op->len);
 		break;
+	case OP_PREFETCH:
+		send_event(r, g, DSM_EV_PREFETCH, op->place, op->place + op->len);
+		break;
+	case OP_RELEASE:
+		pack(r, g, op);
+		send_event(r, g, DSM_EV_RELEASE, op->place, op->place + op->len);
+		break;
+	case OP_ACQUIRE:
+		send_event(r, g, DSM_EV_ACQUIRE, op->place, op->place + op->len);
+		break;
 	}
 }
 
@@ -257,6 +335,10 @@ static void end(struct run *r, uint32_t g, const struct op *op)
 		get_lock(r, g, op->lock);
 	if (op->kind == OP_BARRIER)
 		leave_barrier(r, g);
+	if (op->kind == OP_RELEASE && op->value < PROGRAM_PARCELS)
+		r->parcels |= 1u << op->value;
+	if (op->kind == OP_ACQUIRE)
+		unpack(r, g, op);
 }
 
 static void skip_units(struct run *r, uint32_t g)
@@ -331,8 +413,11 @@ static bool can_go_on(const struct run *r, uint32_t g)
 {
 	const struct op *op = next_op(r, g);
 
-	return op && !is_blocked(r, g) &&
-	       (op->kind != OP_HEAR || r->world->told >> op->value & 1);
+	if (!op || is_blocked(r, g))
+		return false;
+	if (op->kind == OP_ACQUIRE && op->value < PROGRAM_PARCELS)
+		return r->parcels >> op->value & 1;
+	return op->kind != OP_HEAR || r->world->told >> op->value & 1;
 }
 
 static bool can_be_late(const struct run *r, uint32_t g)
@@ -408,6 +493,10 @@ void run_finish(struct run *r)
 		if (r->pc[g] < r->program->nops[g])
 			world_fail(r->world, "deadlock: thread %u waits at operation %u", g,
 				   r->pc[g]);
+	for (uint32_t page = 0; page < r->program->world.pages; page++)
+		if (r->pages[page].told & ~r->pages[page].unordered)
+			world_fail(r->world, "a possible race of a read in page %u that is none",
+				   page);
 	if (r->program->idle_at_end)
 		world_check_idle(r->world);
 }
@@ -426,7 +515,12 @@ uint64_t run_digest(struct run *r)
 	h = world_mix_bytes(h, r->barrier_in, sizeof(r->barrier_in));
 	h = world_mix_bytes(h, r->barrier_turn, sizeof(r->barrier_turn));
 	h = world_mix_bytes(h, r->mail_clock, sizeof(r->mail_clock));
+	h = world_mix_bytes(h, r->page_clock, sizeof(r->page_clock));
+	h = world_mix_bytes(h, r->parcel_clock, sizeof(r->parcel_clock));
+	h = world_mix(h, r->parcels);
 	h = world_mix(h, r->cancels);
+	if (r->program->world.race_reads)
+		h = world_mix_bytes(h, r->pages, r->program->world.pages * sizeof(*r->pages));
 	for (uint32_t i = 0; i < r->program->nplaces; i++) {
 		const struct place *at = &r->places[i];
 
@@ -442,11 +536,12 @@ void program_print(const struct program *p, const bool *skip)
 {
 	static const char *const names[] = { "read", "write", "load", "store", "lock", "trylock",
 					     "unlock", "barrier", "add", "wait", "signal",
-					     "timedlock", "tell", "hear" };
+					     "timedlock", "tell", "hear", "prefetch", "release",
+					     "acquire" };
 
 	printf("# %u processes of %u threads, %u pages of %u%s\n", p->world.processes,
 	       p->world.threads, p->world.pages, p->world.unit,
-	       p->world.unseen ? p->world.peers ? ", writes unseen, copies" : ", writes unseen" : "");
+	       p->world.unseen ? p->world.nodes ? ", writes unseen, copies" : ", writes unseen" : "");
 	for (uint32_t g = 0; g < p->world.processes * p->world.threads; g++) {
 		printf("# thread %u (process %u):", g, g / p->world.threads);
 		for (uint32_t i = 0; i < p->nops[g]; i++) {
@@ -460,6 +555,8 @@ void program_print(const struct program *p, const bool *skip)
 				       p->address[op->place] % p->world.unit, op->len);
 			else if (op->kind == OP_TELL || op->kind == OP_HEAR)
 				printf(" %u", op->value);
+			else if (op->kind >= OP_PREFETCH)
+				printf(" %u:%u of %u", op->place, op->len, op->value);
 			else if (op->kind != OP_BARRIER)
 				printf(" %u", op->lock);
 			putchar(',');

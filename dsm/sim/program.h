@@ -4,8 +4,9 @@
  * memory that is written when a thread writes, and vector clocks of threads, locks
  * and barriers (Flanagan and Freund 2009). An access that would race is left out, so
  * every program is free of data races, whatever it looks like; what is read must then
- * be what was written last. Where writes that race are left in, the oracle knows which
- * processes raced at which byte. Cores that look for races may tell of no other.
+ * be what was written last. Where accesses that race are left in, the oracle knows which
+ * processes raced at which byte, and which of them read and wrote a page unordered. Cores
+ * that look for races may tell of no other.
  */
 #ifndef SONDE_DSM_SIM_PROGRAM_H
 #define SONDE_DSM_SIM_PROGRAM_H
@@ -17,6 +18,8 @@
 #define PROGRAM_LOCKS	4
 #define PROGRAM_REGS	4
 #define PROGRAM_MAIL	64	/* that are told, each once */
+#define PROGRAM_PARCELS	16	/* released ranges, each acquired once */
+#define PROGRAM_PAGES	8
 
 enum op_kind {
 	OP_READ,	/* len places from place, against the oracle */
@@ -33,6 +36,9 @@ enum op_kind {
 	OP_TIMEDLOCK,	/* lock; if its time is over first, skips len operations */
 	OP_TELL,	/* process lock is told value */
 	OP_HEAR,	/* waits until its process was told value */
+	OP_PREFETCH,	/* len pages from place */
+	OP_RELEASE,	/* the same; then parcel value is there, if below PROGRAM_PARCELS */
+	OP_ACQUIRE,	/* the same, when parcel value is there */
 };
 
 struct op {
@@ -50,7 +56,8 @@ struct program {
 	uint32_t barrier_threads;	/* of each process, the first ones */
 	bool idle_at_end;		/* the last barrier leaves nothing behind */
 	uint32_t cancels;		/* of timed locks and of waits, at most */
-	bool is_racy;			/* writes that race are not left out */
+	bool is_racy;			/* writes that race are not left out, nor reads if those
+					 * are looked at */
 };
 
 struct place {
@@ -59,6 +66,12 @@ struct place {
 	uint32_t wrote[PROGRAM_THREADS];	/* the clock of each one's last write */
 	uint64_t raced, told;			/* bit 8 a + b: processes a < b, here */
 	uint32_t read[PROGRAM_THREADS];
+};
+
+/* Of reads and writes; bit 8 a + b: process a read, b wrote. */
+struct seen_page {
+	uint32_t read[PROGRAM_THREADS], wrote[PROGRAM_THREADS];	/* clocks of the last ones */
+	uint64_t unordered, raced, told;	/* somewhere here; the same byte; by a core */
 };
 
 struct run {
@@ -76,7 +89,12 @@ struct run {
 	uint32_t barrier_in[2];
 	uint8_t barrier_turn[PROGRAM_THREADS];
 	struct place places[PROGRAM_PLACES];
+	struct seen_page pages[PROGRAM_PAGES];
 	uint32_t mail_clock[PROGRAM_MAIL][PROGRAM_THREADS];
+	/* What is known of one page only, as it was acquired. */
+	uint32_t page_clock[PROGRAM_THREADS][PROGRAM_PAGES][PROGRAM_THREADS];
+	uint32_t parcel_clock[PROGRAM_PARCELS][PROGRAM_PAGES][PROGRAM_THREADS];
+	uint32_t parcels;			/* bit n: it is there */
 	uint32_t cancels;			/* so far */
 	uint64_t checked;			/* bytes read that the oracle had a say on */
 };

@@ -2,8 +2,9 @@
 /*
  * Programs: threads with critical sections, nested and tried, of reads and writes at
  * a few places close together; the same outside of any lock, where the oracle leaves
- * out what would race; barriers; semaphores of a lock and a condition. Schedules:
- * threads and channels, some of them slow for the whole run.
+ * out what would race; barriers; semaphores of a lock and a condition; ranges that are
+ * released here and acquired there. Schedules: threads and channels, some of them slow
+ * for the whole run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct maker {
 	uint16_t unit;
 	uint32_t duplicates;		/* percent */
 	uint32_t threads;
-	uint8_t mail;
+	uint8_t mail, parcel;
 };
 
 static uint32_t draw(struct maker *m, uint32_t n)
@@ -63,6 +64,19 @@ static struct op make_access(struct maker *m)
 	};
 }
 
+/* Some pages, for nobody: it must harm nothing. */
+static struct op make_range(struct maker *m)
+{
+	uint32_t first = draw(m, m->p.world.pages);
+
+	return (struct op){
+		.kind = (uint8_t)(OP_PREFETCH + draw(m, 3)),
+		.place = (uint16_t)first,
+		.len = (uint8_t)(1 + draw(m, m->p.world.pages - first)),
+		.value = PROGRAM_PARCELS,
+	};
+}
+
 static void make_section(struct maker *m, uint32_t g, uint32_t above)
 {
 	uint8_t lock = (uint8_t)(above + draw(m, m->locks - above));
@@ -79,7 +93,7 @@ static void make_section(struct maker *m, uint32_t g, uint32_t above)
 		if (!draw(m, 6) && lock + 1u < m->locks)
 			make_section(m, g, lock + 1u);
 		else
-			add(m, g, make_access(m));
+			add(m, g, draw(m, 12) ? make_access(m) : make_range(m));
 	}
 	add(m, g, (struct op){ .kind = OP_UNLOCK, .lock = lock });
 	if (kind != OP_LOCK)
@@ -93,7 +107,7 @@ static void make_items(struct maker *m, uint32_t g)
 		if (draw(m, 3))
 			make_section(m, g, 0);
 		else
-			add(m, g, make_access(m));
+			add(m, g, draw(m, 6) ? make_access(m) : make_range(m));
 	}
 }
 
@@ -152,6 +166,37 @@ static void make_mail(struct maker *m)
 	}
 }
 
+/* What one thread wrote another reads, and what tells it so is not memory. */
+static void make_parcels(struct maker *m)
+{
+	for (uint32_t n = draw(m, 5); n && m->parcel < PROGRAM_PARCELS; n--, m->parcel++) {
+		uint32_t from = draw(m, m->threads), to = draw(m, m->threads);
+		struct op sent = make_access(m), range = make_range(m), read;
+
+		next_unit(m);
+		if (from == to)
+			continue;
+		sent.kind = OP_WRITE;
+		if (draw(m, 3)) {
+			range.place = (uint16_t)(m->p.address[sent.place] / m->p.world.unit);
+			range.len = (uint8_t)(1 + draw(m, m->p.world.pages - range.place));
+		}
+		range.value = m->parcel;
+		read = sent;
+		read.kind = OP_READ;
+		range.kind = OP_PREFETCH;
+		if (draw(m, 2))
+			add(m, to, range);
+		add(m, from, sent);
+		range.kind = OP_RELEASE;
+		add(m, from, range);
+		range.kind = OP_ACQUIRE;
+		add(m, to, range);
+		add(m, to, read);
+		add(m, to, make_access(m));
+	}
+}
+
 static void add_barrier(struct maker *m, uint8_t id)
 {
 	next_unit(m);
@@ -183,7 +228,7 @@ static void make_world(struct maker *m)
 	m->duplicates = draw(m, 2) ? 0 : draw(m, 30);
 	m->p.cancels = draw(m, 2) ? 0 : 1 + draw(m, 8);
 	k->unseen = draw(m, 2);
-	k->peers = draw(m, 2);
+	k->nodes = draw(m, 3);
 	m->p.barrier_threads = draw(m, 2) ? k->threads : 1 + draw(m, k->threads);
 }
 
@@ -210,11 +255,12 @@ static void make_places(struct maker *m)
 	m->p.nplaces = clusters * CLUSTER;
 }
 
-/* A third of the programs looks for races, whatever else is drawn. */
+/* A third of the programs looks for races, half of these for reads; whatever else is drawn. */
 static void make(struct maker *m, uint64_t seed)
 {
 	memset(m, 0, sizeof(*m));
 	m->p.world.races = !(seed % 3);
+	m->p.world.race_reads = !(seed % 6);
 	sonde_rng_seed(&m->rng, seed);
 	for (uint32_t g = 0; g < PROGRAM_THREADS; g++)
 		m->p.ops[g] = m->ops[g];
@@ -226,6 +272,7 @@ static void make(struct maker *m, uint64_t seed)
 		if (draw(m, 2))
 			make_semaphore(m);
 		make_mail(m);
+		make_parcels(m);
 		for (uint32_t g = 0; g < m->threads; g++)
 			make_items(m, g);
 		add_barrier(m, (uint8_t)draw(m, 2));
@@ -264,6 +311,14 @@ static void add_races(struct random_tally *t, const struct run *r)
 		raced += r->places[i].raced != 0;
 		told += r->places[i].told != 0;
 	}
+	for (uint32_t i = 0; i < r->program->world.pages; i++) {
+		const struct seen_page *at = &r->pages[i];
+
+		t->pages_unordered += (uint64_t)__builtin_popcountll(at->unordered);
+		t->pages_raced += (uint64_t)__builtin_popcountll(at->raced);
+		t->pages_told += (uint64_t)__builtin_popcountll(at->told);
+		t->pages_right += (uint64_t)__builtin_popcountll(at->told & at->raced);
+	}
 	t->raced += raced;
 	t->told += told;
 	t->racy_runs += raced != 0;
@@ -288,6 +343,7 @@ static void add_tally(struct random_tally *t, const struct run *r)
 		t->deferred += c->deferred;
 		t->handovers += c->handovers;
 		t->collections += c->messages[DSM_NOTICES];
+		t->lists += c->messages[DSM_PAGES];
 	}
 }
 
@@ -364,6 +420,7 @@ bool random_racy_run(uint64_t seed, char *why, struct random_tally *tally)
 	bool good;
 
 	m->p.is_racy = m->p.world.races = true;
+	m->p.world.race_reads = seed % 2;
 	good = execute(m, seed, NULL, why, tally);
 	free(m);
 	return good;

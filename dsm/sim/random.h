@@ -9,9 +9,11 @@
 
 struct random_tally {
 	uint64_t runs, steps, checked, messages, duplicates, merges, refetches, deferred;
-	uint64_t handovers, collections, fills;
+	uint64_t handovers, collections, fills, lists;
 	uint64_t raced, told;	/* bytes, and programs with any */
 	uint64_t racy_runs, told_runs;
+	/* Pages, each once a reader and a writer: unordered, at one byte, told of, both of these */
+	uint64_t pages_unordered, pages_raced, pages_told, pages_right;
 };
 
 /* False if it failed; @why (160 bytes) says how. @tally may be NULL. */

@@ -186,7 +186,8 @@ static void create_process(struct world *w, uint32_t self)
 	struct dsm_config config = {
 		.processes = k->processes, .self = self, .pages = k->pages, .unit = k->unit,
 		.threads = k->threads, .fanout = k->fanout, .handovers = k->handovers,
-		.notices_max = k->notices_max, .message_max = k->message_max, .diff = k->diff, .races = k->races,
+		.notices_max = k->notices_max, .message_max = k->message_max, .diff = k->diff,
+		.races = k->races, .race_reads = k->race_reads,
 		.host = { .ctx = p, .page = page_of, .protect = protect, .twin = twin,
 			  .untwin = untwin },
 	};
@@ -196,7 +197,7 @@ static void create_process(struct world *w, uint32_t self)
 		config.host.untwin = unseen_untwin;
 		config.host.written = unseen_written;
 	}
-	if (k->unseen && k->peers && !k->races) {
+	if (k->unseen && k->nodes && !k->races) {
 		config.host.offer = offer;
 		config.host.withdraw = withdraw;
 		config.host.publish = publish;
@@ -220,6 +221,9 @@ static void create_process(struct world *w, uint32_t self)
 	}
 	for (uint32_t page = 0; page < k->pages; page++)
 		dsm_core_set_home(p->core, page, (page + k->home_shift) % k->processes);
+	for (uint32_t i = 0; config.host.offer && i < k->processes; i++)
+		if (i != self && i % k->nodes == self % k->nodes)
+			dsm_core_set_peer(p->core, i);
 }
 
 struct world *world_create(const struct world_config *config)

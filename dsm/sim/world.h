@@ -53,8 +53,9 @@ struct world_config {
 	uint32_t fanout, handovers, notices_max, message_max;
 	const struct dsm_diff_ops *diff;
 	bool unseen;			/* a host with written(): first writes are no events */
-	bool peers;			/* and with offer(): it fills pages from their homes */
-	bool races;			/* are looked for */
+	uint32_t nodes;			/* and with offer(): it fills pages of processes that are
+					 * alike modulo this; 0: none */
+	bool races, race_reads;		/* are looked for */
 };
 
 struct world {

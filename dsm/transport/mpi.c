@@ -2,16 +2,16 @@
 /*
  * Messages by MPI. Processes of a node have bells in memory that they share, and are
  * rung when something was sent to them, so waiting costs nobody a processor; from other
- * nodes MPI brings messages only when it is looked at.
+ * nodes MPI brings messages only when it is looked at. Beside its bell each process holds a
+ * robust mutex: the kernel tells whoever tries it that its holder ended, or became another
+ * program by exec(), which keeps its number.
  */
 #include <errno.h>
 #include <mpi.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@
 #define NODE_NS		20000000	/* between two looks where all ring */
 #define FAR_NS		200000		/* where some cannot */
 #define PENDING_NS	50000		/* where something is not sent yet */
-#define LINE		64		/* bytes of a bell, so that none shares a line */
+#define LINE		64
 #define KILLED_NS	10000000000	/* until another's end of the job must have come */
 
 struct outgoing {
@@ -31,9 +31,16 @@ struct outgoing {
 	uint8_t *data;
 };
 
-struct peer {
-	struct dsm_bell *bell;	/* NULL: on another node */
-	int pidfd;		/* or -1 */
+/* In memory of the node; each process's parts have lines of their own. */
+struct place {
+	union {
+		struct dsm_bell bell;
+		uint8_t bell_line[LINE];
+	};
+	union {
+		pthread_mutex_t life;
+		uint8_t life_line[LINE];
+	};
 };
 
 struct mpi {
@@ -41,7 +48,7 @@ struct mpi {
 	MPI_Comm comm, node;
 	MPI_Win window;
 	pthread_t thread;
-	struct peer *peers;
+	struct place *own, **places;	/* NULL: on another node */
 	struct outgoing *out, **out_end;
 	bool is_ours, all_ring;
 };
@@ -86,8 +93,8 @@ static int send(struct dsm_transport *t, uint32_t to, uint8_t *data, size_t len)
 	}
 	*m->out_end = o;
 	m->out_end = &o->next;
-	if (m->peers[to].bell)
-		dsm_bell_ring(m->peers[to].bell);
+	if (m->places[to])
+		dsm_bell_ring(&m->places[to]->bell);
 	reap(m);
 	return 0;
 }
@@ -125,11 +132,14 @@ static int64_t patience(struct dsm_transport *t)
 	return m->all_ring ? NODE_NS : FAR_NS;
 }
 
-static bool has_ended(int pidfd)
+/* It is never made consistent again, so everybody gets an answer other than EBUSY. */
+static bool has_ended(struct place *place)
 {
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int err = place ? pthread_mutex_trylock(&place->life) : EBUSY;
 
-	return pidfd >= 0 && poll(&p, 1, 0) == 1;
+	if (err == EOWNERDEAD)
+		pthread_mutex_unlock(&place->life);
+	return err != EBUSY;
 }
 
 /*
@@ -144,12 +154,12 @@ static int check(struct dsm_transport *t, uint32_t *who)
 	for (uint32_t i = 0; i < t->processes; i++) {
 		const struct timespec long_enough = { .tv_sec = KILLED_NS / 1000000000 };
 
-		if (i == t->self || !has_ended(m->peers[i].pidfd)) {
-			is_first &= i == t->self || !m->peers[i].bell || i > t->self;
+		if (i == t->self || !has_ended(m->places[i])) {
+			is_first &= i == t->self || !m->places[i] || i > t->self;
 			continue;
 		}
 		for (uint32_t j = i + 1; j < t->self; j++)
-			is_first &= !m->peers[j].bell || has_ended(m->peers[j].pidfd);
+			is_first &= !m->places[j] || has_ended(m->places[j]);
 		*who = i;
 		if (is_first)
 			return -EOWNERDEAD;
@@ -159,27 +169,20 @@ static int check(struct dsm_transport *t, uint32_t *who)
 	return 0;
 }
 
-static void close_peers(struct mpi *m)
-{
-	for (uint32_t i = 0; m->peers && i < m->t.processes; i++)
-		if (m->peers[i].pidfd >= 0)
-			close(m->peers[i].pidfd);
-	free(m->peers);
-}
-
 static void destroy(struct dsm_transport *t)
 {
 	struct mpi *m = mpi_of(t);
 
 	while (m->out)
 		reap(m);
-	/* Nobody's bell goes away while another may still ring it. */
+	/* Nobody's bell goes away while another may still ring it, or look whether we live. */
 	MPI_Barrier(m->comm);
+	pthread_mutex_unlock(&m->own->life);
 	MPI_Win_unlock_all(m->window);
 	MPI_Win_free(&m->window);
 	MPI_Comm_free(&m->node);
 	MPI_Comm_free(&m->comm);
-	close_peers(m);
+	free(m->places);
 	if (m->is_ours)
 		MPI_Finalize();
 	free(m);
@@ -231,7 +234,7 @@ static int share(struct dsm_transport *t, int fd, int *fds)
 	err = share_near(m, fd, near, self, n);
 	/* Ranks of the node are in the order of ours. */
 	for (uint32_t i = 0; i < t->processes; i++)
-		fds[i] = !err && m->peers[i].bell ? near[at++] : -1;
+		fds[i] = !err && m->places[i] ? near[at++] : -1;
 	free(near);
 	return err;
 }
@@ -263,44 +266,48 @@ static int begin_mpi(struct mpi *m, char *why, size_t len)
 static int find_peers(struct mpi *m)
 {
 	MPI_Group all, near;
-	int n, *of_node, *of_all, *pids, pid = getpid();
+	int n, *of_node, *of_all;
 
-	m->peers = calloc(m->t.processes, sizeof(*m->peers));
+	m->places = calloc(m->t.processes, sizeof(*m->places));
 	MPI_Comm_size(m->node, &n);
 	of_node = calloc((size_t)n, sizeof(*of_node));
 	of_all = calloc((size_t)n, sizeof(*of_all));
-	pids = calloc((size_t)n, sizeof(*pids));
-	if (!m->peers || !of_node || !of_all || !pids) {
+	if (!m->places || !of_node || !of_all) {
 		free(of_node);
 		free(of_all);
-		free(pids);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < m->t.processes; i++)
-		m->peers[i].pidfd = -1;
-	MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, m->node);
 	MPI_Comm_group(m->comm, &all);
 	MPI_Comm_group(m->node, &near);
 	for (int i = 0; i < n; i++)
 		of_node[i] = i;
 	MPI_Group_translate_ranks(near, n, of_node, all, of_all);
 	for (int i = 0; i < n; i++) {
-		struct peer *p = &m->peers[of_all[i]];
 		MPI_Aint size;
 		int unit;
 
-		MPI_Win_shared_query(m->window, i, &size, &unit, &p->bell);
-		/* A kernel without them leaves the end of others to the launcher. */
-		if ((uint32_t)of_all[i] != m->t.self)
-			p->pidfd = (int)syscall(SYS_pidfd_open, pids[i], 0);
+		MPI_Win_shared_query(m->window, i, &size, &unit, &m->places[of_all[i]]);
 	}
 	m->all_ring = (uint32_t)n == m->t.processes;
 	MPI_Group_free(&all);
 	MPI_Group_free(&near);
 	free(of_node);
 	free(of_all);
-	free(pids);
 	return 0;
+}
+
+/* Held by this thread as long as there is the transport. */
+static int hold_life(struct mpi *m)
+{
+	pthread_mutexattr_t attr;
+	int err;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	err = pthread_mutex_init(&m->own->life, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return -(err ? err : pthread_mutex_lock(&m->own->life));
 }
 
 /* Of the first process: when, and which. */
@@ -335,13 +342,16 @@ int dsm_mpi_create(struct dsm_transport **transport, char *why, size_t len)
 	m->t = (struct dsm_transport){ .ops = &ops, .processes = (uint32_t)n,
 				       .self = (uint32_t)self };
 	MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, self, MPI_INFO_NULL, &m->node);
-	MPI_Win_allocate_shared(LINE, 1, MPI_INFO_NULL, m->node, &m->t.bell, &m->window);
+	MPI_Win_allocate_shared(sizeof(*m->own), 1, MPI_INFO_NULL, m->node, &m->own, &m->window);
 	MPI_Win_lock_all(MPI_MODE_NOCHECK, m->window);
+	m->t.bell = &m->own->bell;
 	atomic_store(&m->t.bell->rung, 0);
 	atomic_store(&m->t.bell->asleep, 0);
+	err = hold_life(m);
 	MPI_Barrier(m->node);
 	m->t.job = make_job(m);
-	err = find_peers(m);
+	if (!err)
+		err = find_peers(m);
 	if (err)
 		MPI_Abort(m->comm, 1);
 	*transport = &m->t;

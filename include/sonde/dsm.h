@@ -149,7 +149,7 @@ bool sonde_dsm_is_shared(const void *p);
  *
  * Needed before a system call gets @p where the back end is by signals: the kernel
  * cannot raise them for itself, and returns EFAULT. The pages stay accessible until a
- * thread of this process acquires (a lock, a barrier, a join). @write counts as writing
+ * thread of this process acquires (a lock, a barrier, a join, a range). @write counts as writing
  * what is there already.
  *
  * Since: 0.1
@@ -161,9 +161,46 @@ void sonde_dsm_touch(void *p, size_t size, bool write);
  * @p:		in shared memory
  * @size:	bytes
  *
+ * One message to each home, however many pages are old here.
+ *
  * Since: 0.1
  */
 void sonde_dsm_prefetch(const void *p, size_t size);
+
+/**
+ * sonde_dsm_release() - what this process wrote to a range is there for who acquires it
+ * @p:		in shared memory
+ * @size:	bytes
+ *
+ * For programs that are told by something else than locks and barriers, by messages of MPI
+ * say, when memory was written. What was written before, by this thread or by one that it
+ * follows, is read in all pages of the range by a thread that calls
+ * sonde_dsm_acquire() for them after this has returned. Nothing is promised about other
+ * pages; what a release of a lock or a barrier orders it orders as ever.
+ *
+ * Return: 0, or EINVAL (not all of it is shared, or there is no job).
+ *
+ * Since: 0.1
+ */
+int sonde_dsm_release(const void *p, size_t size);
+
+/**
+ * sonde_dsm_acquire() - read of a range what was released, not older copies
+ * @p:		in shared memory
+ * @size:	bytes
+ *
+ * The pages are void for all threads of this process until their homes have said that
+ * the copies here are the newest, or have sent newer ones; that is begun with one message
+ * to each home, and not waited for. What was written here, and is not at home, stays.
+ *
+ * This is for who calls it: who gets a lock from this thread must acquire the range itself
+ * to read what others released there.
+ *
+ * Return: as sonde_dsm_release().
+ *
+ * Since: 0.1
+ */
+int sonde_dsm_acquire(const void *p, size_t size);
 
 /**
  * sonde_dsm_name() - what a piece of shared memory is called where it is shown

@@ -413,6 +413,10 @@ static void allocate(struct job *j, uint32_t me)
 	ck_assert_int_eq(ENOMEM, errno);
 	ck_assert(!sonde_dsm_is_shared(&outside));
 	sonde_dsm_prefetch(small[0], 100);
+	ck_assert_int_eq(EINVAL, sonde_dsm_acquire(&outside, sizeof(outside)));
+	ck_assert_int_eq(EINVAL, sonde_dsm_release(NULL, 1));
+	ck_assert_int_eq(EINVAL, sonde_dsm_release(small[0], (size_t)1 << 40));
+	ck_assert_int_eq(0, sonde_dsm_acquire(small[0], 0));
 	sonde_dsm_touch(small[1], 30, true);
 	sonde_dsm_free(NULL);
 	(void)p;
@@ -452,6 +456,43 @@ static void pass_messages(struct job *j, uint32_t me)
 START_TEST(litmus_message_passing_by_a_lock)
 {
 	job_run(_i, 3, 4096, pass_messages);
+}
+END_TEST
+
+/* What orders them is not memory of the job: here a variable of the test. */
+static _Atomic uint64_t message;
+
+static void pass_ranges(struct job *j, uint32_t me)
+{
+	struct all *a = job_shared(j, me, sizeof(*a));
+	const size_t size = sizeof(a->page) / 2;
+
+	for (uint64_t i = 1; i <= 30; i++) {
+		if (!me) {
+			memset(a->page, (int)i, size);
+			ck_assert_int_eq(0, sonde_dsm_release(a->page, size));
+			atomic_store(&message, i);
+		} else {
+			/* Its own, beside, which no answer may take away. */
+			a->page[size + me] = (uint8_t)i;
+			/* What comes for this may be older than what is waited for. */
+			if (me == 2)
+				sonde_dsm_prefetch(a->page, size);
+			while (atomic_load(&message) < i)
+				sched_yield();
+			ck_assert_int_eq(0, sonde_dsm_acquire(a->page, size));
+			for (size_t at = 0; at < size; at++)
+				ck_assert_uint_eq((uint8_t)i, a->page[at]);
+			ck_assert_uint_eq((uint8_t)i, a->page[size + me]);
+		}
+		sonde_dsm_barrier_all(1);
+	}
+}
+
+START_TEST(litmus_message_passing_by_a_range)
+{
+	message = 0;
+	job_run(_i, 3, 4096, pass_ranges);
 }
 END_TEST
 
@@ -593,7 +634,7 @@ int main(void)
 	TCase *t = tcase_create("api");
 
 	job_look();
-	tcase_set_timeout(t, 60);
+	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, a_mutex_excludes_threads_of_all_processes, 0, job_back_ends);
 	tcase_add_loop_test(t, kinds_of_mutexes_differ_as_posix_says, 0, job_back_ends);
 	tcase_add_loop_test(t, a_condition_wakes_threads_of_other_processes, 0, job_back_ends);
@@ -606,6 +647,7 @@ int main(void)
 	tcase_add_loop_test(t, memory_is_given_out_freed_by_anyone_and_given_out_again, 0,
 			    job_back_ends);
 	tcase_add_loop_test(t, litmus_message_passing_by_a_lock, 0, job_back_ends);
+	tcase_add_loop_test(t, litmus_message_passing_by_a_range, 0, job_back_ends);
 	tcase_add_loop_test(t, litmus_store_buffering_inside_of_locks, 0, job_back_ends);
 	tcase_add_loop_test(t, litmus_transitivity_across_two_locks, 0, job_back_ends);
 	tcase_add_loop_test(t, neighbouring_bytes_are_objects_of_their_own, 0, job_back_ends);

@@ -18,9 +18,10 @@ $(DSM_FAULTS_BIN): $(O)/faulty/tests/dsm/faults.o $(DSM_FAULTY_LIB)
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^
 
 # Programs that run under mpiexec, once for each MPI that is there.
+DSM_MPI_TESTS := ends port watch
 define dsm-mpi-tests
-DSM_MPI_BIN += $(O)/$(1)/tests/dsm/mpi/port $(O)/$(1)/tests/dsm/mpi/watch
-$(O)/$(1)/tests/dsm/mpi/port $(O)/$(1)/tests/dsm/mpi/watch: %: %.o $(O)/$(dsm-$(1)-lib).so
+DSM_MPI_BIN += $(DSM_MPI_TESTS:%=$(O)/$(1)/tests/dsm/mpi/%)
+$(DSM_MPI_TESTS:%=$(O)/$(1)/tests/dsm/mpi/%): %: %.o $(O)/$(dsm-$(1)-lib).so
 	$$(say) LD $$@
 	$$(Q)$$(call dsm-link,$(1))
 endef

@@ -9,7 +9,7 @@
 #include "../../dsm/sim/random.h"
 #include "small.h"
 
-#define QUICK_SEEDS	300u
+#define QUICK_SEEDS	1000u
 #define MOST_SEEDS	8000u
 
 static const char *const names[] = {

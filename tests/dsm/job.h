@@ -66,6 +66,9 @@ static inline void job_share(struct job *j)
 		fds[i] = -1;
 		ck_assert_int_eq(0, f->ops->peers(f, fds, j->processes));
 		fds[i] = f->fd;
+		for (uint32_t q = 0; q < j->processes; q++)
+			if (q != i && fds[q] >= 0)
+				ck_assert_int_eq(0, dsm_core_set_peer(j->runs[i]->core, q));
 	}
 }
 

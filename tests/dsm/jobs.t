@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Whole jobs of libsonde-dsm: the eight programs give the same whatever the back end, the
-# processes and the unit; a ported program; wrong settings; a process that is killed.
+# processes and the unit; a ported program; wrong settings; a process that is killed, or
+# does something else that it should not.
 # SONDE_LONG=1: 1 to 8 processes and all units.
 # shellcheck disable=SC2317 # check calls the functions
 set -u
@@ -133,5 +134,31 @@ unseen() {
 	[ "$(grep -c '^sonde-dsm: .* has ended without' "$dir/out")" = 1 ]
 }
 check "where the launcher does not see it the others do, and one says so" unseen
+# ---- a process that does what it should not ------------------------------------
+ends=$mpich/tests/dsm/mpi/ends
+stops() {
+	job 3 "$ends" stop >"$dir/out" 2>&1 || { cat "$dir/out"; return 1; }
+	[ "$(cat "$dir/out")" = $'Connection timed out\ncount 1' ]
+}
+check "who waits for a process that was stopped has its deadline, and goes on with it" stops
+becomes_another() {
+	mkfifo "$dir/fifo"
+	! job 3 "$ends" exec "$dir/fifo" >"$dir/out" 2>&1 || return 1
+	cat "$dir/out"
+	[ "$(grep -c '^sonde-dsm: .* process 1 has ended without' "$dir/out")" = 1 ] &&
+		gone pgrep -f "^cat $dir/fifo"
+}
+check "a process that became another program ends the job, and one says so" becomes_another
+ends_all() { # BACK-END WHAT: with a core, if one is wanted here
+	! (cd "$dir" && ulimit -c unlimited && job 3 env SONDE_DSM_BYTES=1m SONDE_DSM_FAULT="$1" \
+		"$ends" "$2" >out 2>&1) || return 1
+	cat "$dir/out"
+	[ "$(grep -c '^sonde-dsm:' "$dir/out")" -le 1 ] && gone pgrep -f "^$ends"
+}
+for back_end in $back_ends; do
+	check "$back_end: memory that was taken away ends who touches it, and the job" \
+		ends_all "$back_end" unmap
+	check "$back_end: a process that leaves a core ends the job" ends_all "$back_end" abort
+done
 echo "1..$count"
 exit $failed

@@ -62,6 +62,24 @@ static const struct litmus litmus[] = {
 		T(LOCK(0), STORE(X, 1), UNLOCK(0)),
 		T(LOCK(0), LOAD(X, 0), UNLOCK(0), LOCK(0), LOAD(X, 1), UNLOCK(0)) },
 	  { { ANY, { 1, 0 }, ANY, ANY } }, { { ANY, { 0, 1 }, ANY, ANY } } },
+	{ "message passing by a range", 2, { 2, 3 }, {
+		T(STORE(X, 1), RELEASE(0, 1, 0)),
+		T(LOAD(X, 1), ACQUIRE(0, 1, 0), LOAD(X, 0)) },
+	  { { ANY, { 0, -1 }, ANY, ANY } }, { { ANY, { 1, 0 }, ANY, ANY } } },
+	{ "message passing by ranges, transitive in their pages", 3, { 2, 2, 3 }, {
+		T(STORE(X, 1), RELEASE(0, 1, 0)),
+		T(ACQUIRE(0, 2, 0), RELEASE(0, 2, 1)),
+		T(LOAD(X, 1), ACQUIRE(0, 1, 1), LOAD(X, 0)) },
+	  { { ANY, ANY, { 0, -1 }, ANY } }, { { ANY, ANY, { 1, 0 }, ANY } } },
+	{ "a range orders no other page", 2, { 4, 3 }, {
+		T(STORE(Y, 1), STORE(X, 1), RELEASE(0, 1, 0), RELEASE(1, 1, 1)),
+		T(ACQUIRE(0, 1, 0), LOAD(X, 0), LOAD(Y, 1)) },
+	  { { ANY, { 0, -1 }, ANY, ANY } }, { { ANY, { 1, 0 }, ANY, ANY } } },
+	{ "a lock does not hand on what a range ordered", 3, { 2, 4, 4 }, {
+		T(STORE(X, 1), RELEASE(0, 1, 0)),
+		T(ACQUIRE(0, 1, 0), LOCK(2), STORE(F, 1), UNLOCK(2)),
+		T(LOCK(2), LOAD(F, 0), UNLOCK(2), LOAD(X, 1)) },
+	  { { ANY, ANY, { 2, -1 }, ANY } }, { { ANY, ANY, { 1, 0 }, ANY } } },
 	{ "independent writes may be seen in different orders without their locks", 4,
 	  { 3, 3, 4, 4 }, {
 		T(LOCK(0), STORE(X, 1), UNLOCK(0)),

@@ -236,6 +236,70 @@ START_TEST(notices_of_a_program_without_barriers_are_collected)
 }
 END_TEST
 
+/* Home of page p is process p mod 3. */
+static void write_all(uint8_t value)
+{
+	for (uint32_t page = 0; page < 12; page++)
+		touch(0, page, true)[page] = value;
+}
+
+START_TEST(a_prefetch_is_one_request_to_each_home_and_one_answer)
+{
+	uint64_t before;
+
+	open_world(3, 1, 12);
+	write_all(7);
+	barrier();
+	before = all_messages();
+	event(1, DSM_EV_PREFETCH, 0, 12);
+	ck_assert_uint_eq(2, count(DSM_FETCH_LIST));
+	ck_assert_uint_eq(2, count(DSM_PAGES));
+	for (uint32_t page = 0; page < 12; page++)
+		ck_assert_uint_eq(7, touch(1, page, false)[page]);
+	/* Nothing is old any more. */
+	event(1, DSM_EV_PREFETCH, 0, 12);
+	ck_assert_uint_eq(before + 4, all_messages());
+	close_world();
+}
+END_TEST
+
+START_TEST(an_acquire_of_the_newest_copies_moves_no_page)
+{
+	const struct dsm_counters *home;
+	uint64_t before;
+
+	open_world(3, 1, 12);
+	write_all(7);
+	barrier();
+	event(1, DSM_EV_ACQUIRE, 0, 12);
+	home = dsm_core_counters(w->processes[0].core);
+	before = home->bytes[DSM_PAGES];
+	ck_assert_uint_gt(before, 4 * 4096);
+	event(1, DSM_EV_ACQUIRE, 0, 12);
+	ck_assert_uint_lt(home->bytes[DSM_PAGES], before + 200);
+	ck_assert_uint_eq(7, touch(1, 3, false)[3]);
+	ck_assert_uint_eq(0, count(DSM_FETCH));
+	close_world();
+}
+END_TEST
+
+START_TEST(a_release_of_a_range_sends_its_pages_and_leaves_the_others)
+{
+	open_world(3, 1, 12);
+	write_all(7);
+	event(0, DSM_EV_RELEASE, 4, 6);
+	ck_assert_uint_eq(2, count(DSM_DIFF));
+	ck_assert_uint_eq(2, dsm_core_counters(w->processes[0].core)->diffs);
+	event(2, DSM_EV_ACQUIRE, 3, 6);
+	ck_assert_uint_eq(7, touch(2, 4, false)[4]);
+	ck_assert_uint_eq(7, touch(2, 5, false)[5]);
+	barrier();
+	for (uint32_t page = 0; page < 12; page++)
+		ck_assert_uint_eq(7, touch(2, page, false)[page]);
+	close_world();
+}
+END_TEST
+
 START_TEST(refuses_what_makes_no_sense)
 {
 	struct dsm_config no_host = { .processes = 2, .pages = 1, .unit = 4096, .threads = 1 };
@@ -257,6 +321,60 @@ START_TEST(refuses_what_makes_no_sense)
 	world_event(w, 0, 0, DSM_EV_READ, 2, 0);
 	ck_assert_str_ne("", w->why);
 	world_destroy(w);
+	for (int i = 0; i < 2; i++) {
+		open_world(2, 1, 2);
+		world_event(w, 0, 0, DSM_EV_ACQUIRE, 1, i ? 3 : 1);
+		ck_assert_str_ne("", w->why);
+		world_destroy(w);
+	}
+}
+END_TEST
+
+static void *no_twin(void *ctx, uint32_t page)
+{
+	(void)ctx;
+	(void)page;
+	return NULL;
+}
+
+static void *one_page(void *ctx, uint32_t page)
+{
+	(void)page;
+	return ctx;
+}
+
+static int protect_nothing(void *ctx, const uint32_t *pages, size_t n, enum dsm_prot prot)
+{
+	(void)ctx;
+	(void)pages;
+	(void)n;
+	(void)prot;
+	return 0;
+}
+
+static void no_untwin(void *ctx, uint32_t page)
+{
+	(void)ctx;
+	(void)page;
+}
+
+START_TEST(a_twin_that_cannot_be_had_is_an_error_and_nobody_goes_on)
+{
+	static uint8_t page[4096];
+	struct dsm_config config = {
+		.processes = 2, .pages = 2, .unit = 4096, .threads = 1,
+		.host = { .ctx = page, .page = one_page, .protect = protect_nothing,
+			  .twin = no_twin, .untwin = no_untwin },
+	};
+	struct dsm_actions out = { 0 };
+	struct dsm_core *core;
+
+	ck_assert_int_eq(0, dsm_core_create(&core, &config));
+	ck_assert_int_eq(-ENOMEM, dsm_core_step(core, &(struct dsm_event){ .kind = DSM_EV_WRITE,
+							.id = 1 }, &out));
+	ck_assert_uint_eq(0, out.n);
+	dsm_actions_free(&out);
+	dsm_core_destroy(core);
 }
 END_TEST
 
@@ -309,7 +427,11 @@ int main(void)
 	tcase_add_test(t, a_wait_and_a_signal_cost_four_messages_and_the_lock);
 	tcase_add_test(t, diffs_above_the_limit_go_in_several_messages);
 	tcase_add_test(t, notices_of_a_program_without_barriers_are_collected);
+	tcase_add_test(t, a_prefetch_is_one_request_to_each_home_and_one_answer);
+	tcase_add_test(t, an_acquire_of_the_newest_copies_moves_no_page);
+	tcase_add_test(t, a_release_of_a_range_sends_its_pages_and_leaves_the_others);
 	tcase_add_test(t, refuses_what_makes_no_sense);
+	tcase_add_test(t, a_twin_that_cannot_be_had_is_an_error_and_nobody_goes_on);
 	tcase_add_test(t, damaged_messages_are_errors);
 	suite_add_tcase(s, t);
 	return tap_run(s);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Races: planted ones are told of, with both sides, and nothing else is. Race-free programs
- * with the detector on are among those of fuzz.c; here writes that race stay in them, and
- * the oracle knows which they are.
+ * with the detector on are among those of fuzz.c; here accesses that race stay in them, and
+ * the oracle knows which they are. Of reads a possible race is told of, by pages: those that
+ * one read and another wrote must be unordered, if not at the same byte.
  *
  * races FIRST HOW_MANY: racy programs of these seeds, and nothing else.
  */
@@ -187,6 +188,9 @@ static uint64_t run_racy(uint64_t first, uint64_t n, struct random_tally *t, cha
 			return seed;
 	printf("# %" PRIu64 " racy programs of %" PRIu64 ": %" PRIu64 " with races told of; bytes: %"
 	       PRIu64 " of %" PRIu64 "\n", t->racy_runs, n, t->told_runs, t->told, t->raced);
+	printf("# pages that one read and another wrote, unordered: %" PRIu64 ", at one byte: %"
+	       PRIu64 ", told of: %" PRIu64 ", of these at one byte: %" PRIu64 "\n",
+	       t->pages_unordered, t->pages_raced, t->pages_told, t->pages_right);
 	fflush(stdout);
 	return 0;
 }
@@ -201,6 +205,8 @@ START_TEST(in_random_racy_programs_all_that_is_told_of_is_a_race)
 	/* Threads of one process, and clocks that have moved on, hide some. */
 	ck_assert_uint_gt(t.racy_runs, SEEDS / 4);
 	ck_assert_uint_gt(t.told_runs, t.racy_runs / 2);
+	ck_assert_uint_gt(t.pages_told, SEEDS / 4);
+	ck_assert_uint_gt(t.pages_right, t.pages_told / 4);
 }
 END_TEST
 

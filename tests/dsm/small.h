@@ -22,6 +22,9 @@
 #define TIMED(l, n)	{ .kind = OP_TIMEDLOCK, .lock = (l), .len = (n) }
 #define TELL(q, what)	{ .kind = OP_TELL, .lock = (q), .value = (what) }
 #define HEAR(what)	{ .kind = OP_HEAR, .value = (what) }
+#define PREFETCH(p, n)	{ .kind = OP_PREFETCH, .place = (p), .len = (n) }
+#define RELEASE(p, n, what) { .kind = OP_RELEASE, .place = (p), .len = (n), .value = (what) }
+#define ACQUIRE(p, n, what) { .kind = OP_ACQUIRE, .place = (p), .len = (n), .value = (what) }
 #define SIGNAL(c, all)	{ .kind = OP_SIGNAL, .lock = (c), .len = (all) }
 
 #define SMALL_OPS	12
@@ -124,6 +127,16 @@ static const struct small small[] = {
 		T(WRITE(0, 1), WRITE(2, 3), TELL(1, 0), HEAR(2), READ(1), READ(2)),
 		T(HEAR(0), READ(0), WRITE(1, 2), TELL(2, 1)),
 		T(HEAR(1), READ(1), WRITE(2, 5), TELL(0, 2)) }, 0, 0, false },
+	{ "a range is released, acquired, and released again", 2, 1, 2, 1, true, false, { 7, 8 }, {
+		T(WRITE(0, 1), WRITE(2, 1), RELEASE(0, 1, 0), ACQUIRE(0, 2, 1), READ(0), READ(2),
+		  BARRIER),
+		T(WRITE(1, 2), PREFETCH(0, 2), ACQUIRE(0, 2, 0), READ(0), WRITE(0, 3),
+		  RELEASE(0, 2, 1), BARRIER, READ(2)) }, 0, 0, false },
+	{ "a range between three, a lock beside, writes unseen", 3, 1, 2, 1, true, false,
+	  { 3, 6, 4 }, {
+		T(WRITE(0, 1), RELEASE(0, 2, 0), BARRIER),
+		T(LOCK(1), WRITE(2, 2), ACQUIRE(0, 1, 0), WRITE(0, 3), UNLOCK(1), BARRIER),
+		T(LOCK(1), READ(0), UNLOCK(1), BARRIER) }, 0, 0, true },
 	{ "two locks, notices handed out at once", 3, 1, 2, 1, false, true, { 4, 8, 4 }, {
 		T(LOCK(1), WRITE(0, 1), WRITE(2, 1), UNLOCK(1)),
 		T(LOCK(1), WRITE(0, 2), UNLOCK(1), LOCK(2), READ(0), WRITE(2, 9), UNLOCK(2),

@@ -35,7 +35,7 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 n = int(sys.argv[2])
 assert d["schema"] == "sonde-dsm-stats-1" and len(d["processes"]) == n
-keys = "fetches read_faults write_faults twins diffs diff_bytes invalidations".split()
+keys = "fetches copies read_faults write_faults twins diffs diff_bytes invalidations".split()
 for q, p in enumerate(d["processes"]):
     for key in keys:
         assert p[key] == sum(r["processes"][q][key] for r in d["regions"]), (q, key)
@@ -111,6 +111,17 @@ r = json.load(open(sys.argv[1]))["races"]
 assert r["count"] == 1 and r["first"][0]["bytes"] == 8, r
 assert sorted(i["process"] for i in r["first"][0]["intervals"]) == [1, 2], r' "$dir/stats"
 }
+reads() { # BACK-END: who read and who wrote, and where
+	job 3 env SONDE_DSM_FAULT="$1" SONDE_DSM_RACES=reads SONDE_DSM_STATS="json:$dir/stats" \
+		"$watch" read >"$dir/out" 2>"$dir/err" && cat "$dir/err" &&
+		grep -q 'no race was seen; threads' "$dir/err" &&
+		grep -qE '^sonde-dsm: [1-9][0-9]* possible races?' "$dir/err" &&
+		grep -qE '^sonde-dsm: possible race: page [0-9]+ \(all "in" one.*\) read by process 2 in its interval [0-9]+ .*, and in it 8 bytes at 0x.* written by process 1 in its interval ' "$dir/err" &&
+		python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))["races"]
+assert r["count"] == 0 and r["possible"]["count"] >= 1, r
+assert [2, 1] in [[i["process"] for i in one["intervals"]] for one in r["possible"]["first"]], r' "$dir/stats"
+}
 none() { # BACK-END: programs without races
 	job 3 env SONDE_DSM_FAULT="$1" SONDE_DSM_RACES=1 "$apps" >"$dir/out" 2>"$dir/err" &&
 		job 2 env SONDE_DSM_FAULT="$1" SONDE_DSM_RACES=1 "$port" >>"$dir/out" 2>>"$dir/err" &&
@@ -120,6 +131,7 @@ none() { # BACK-END: programs without races
 }
 for back_end in $back_ends; do
 	check "$back_end: a planted race is told of, with both sides" race "$back_end"
+	check "$back_end: a page that is read beside a write is a possible race" reads "$back_end"
 	check "$back_end: of programs without races nothing is told" none "$back_end"
 done
 
@@ -136,7 +148,7 @@ check "a file that cannot be written is refused, before the job runs" \
 	refused 'cannot write .*name another' SONDE_DSM_STATS="json:$dir/no/where"
 check "so is a trace's" refused 'cannot write .*name another' SONDE_DSM_TRACE="$dir/no/where"
 check "a length that is none is refused" refused 'a number from 1' SONDE_DSM_TRACE_EVENTS=many
-check "races are looked for or not" refused 'is 1 or 0' SONDE_DSM_RACES=maybe
+check "races are looked for or not" refused 'is 1, reads, or 0' SONDE_DSM_RACES=maybe
 differ() {
 	# shellcheck disable=SC2016 # the shell of the job expands it
 	! job 2 bash -c '[ "$PMI_RANK" = 0 ] || export SONDE_DSM_RACES=1; exec "$@"' bash "$watch" \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A job to be watched: named memory, each process its own part of it, locks. With "race"
- * all processes but the first write the same eight bytes, too, the second with a lock.
+ * all processes but the first write the same eight bytes, too, the second with a lock; with
+ * "read" the second writes these and the third reads another byte of the page.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -62,6 +63,22 @@ static void race(struct all *all, unsigned int me)
 		sonde_dsm_mutex_unlock(&watch_lock);
 }
 
+static int read_beside(struct all *all, unsigned int me)
+{
+	int found = 0;
+
+	/* All copies are old. */
+	if (!me)
+		all->raced[63] = 1;
+	sonde_dsm_barrier_all(1);
+	if (me == 1)
+		memset(all->raced + 8, 1, 8);
+	else if (me == 2)
+		found = all->raced[63];
+	sonde_dsm_barrier_all(1);
+	return me == 2 && found != 1;
+}
+
 int main(int argc, char **argv)
 {
 	size_t bytes = 0;
@@ -91,6 +108,8 @@ int main(int argc, char **argv)
 	work(grid, all, me, n);
 	if (argc > 1 && !strcmp(argv[1], "race"))
 		race(all, me);
+	if (argc > 1 && !strcmp(argv[1], "read"))
+		err |= read_beside(all, me);
 	if (!me)
 		printf("sum %llu\n", (unsigned long long)all->sum);
 	return sonde_dsm_exit() || err ? 1 : 0;
