@@ -26,7 +26,7 @@
 #define NAMES	16
 #define REPEATS	99
 #define SIZES	32
-#define WARM_UP	32
+#define WARM_UP	110
 
 struct bench {
 	const char *names[NAMES];

@@ -10,7 +10,10 @@
  * in, out: memcpy() into a buffer whose lines the other has read last, and out of it:
  *	lines that the other has written last; two buffers by turns, as areas of a segment
  * stream_in, stream_out: the same, but in by stores past the cache (coll/stream.h)
+ * flush_in, flush_out: as in and out, but who has read throws the lines out of all
+ *	caches, so that who writes next need not take them back
  * cma: process_vm_readv(2) straight out of the other's own memory
+ * push: process_vm_writev(2) straight into it
  * lend, borrow: vmsplice(2) of the other's own memory into a pipe, read(2) out of it
  * local: memcpy() from and to memory that only one CPU uses
  *
@@ -36,11 +39,12 @@
 
 #define ROUNDS	2001
 
-enum way { COPY, STREAM, CMA, PIPE, WAYS };
+enum way { COPY, STREAM, FLUSH, CMA, PUSH, PIPE, WAYS };
 
 /**
  * struct crossing - what both threads see
- * @buffers: to be handed over, by turns; of CMA and PIPE the writer's own memory
+ * @buffers: to be handed over, by turns; of CMA and PIPE the writer's own memory, of
+ *	PUSH the reader's
  * @pipe: its ends, or -1
  * @turn: even: to be written; odd: to be read
  * @is_missing: cannot be done here
@@ -69,6 +73,25 @@ static int read_remote(char *to, const char *from, size_t bytes)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
+static int write_remote(char *to, const char *from, size_t bytes)
+{
+	struct iovec local = { (void *)(uintptr_t)from, bytes }, remote = { to, bytes };
+
+	return process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+static void flush(const char *at, size_t bytes)
+{
+#if COLL_CAN_STREAM
+	for (size_t i = 0; i < bytes; i += 64)
+		_mm_clflush(at + i);
+	_mm_mfence();
+#else
+	(void)at;
+	(void)bytes;
+#endif
+}
+
 static int lend(int fd, const char *from, size_t bytes)
 {
 	struct iovec iov = { (void *)(uintptr_t)from, bytes };
@@ -87,10 +110,12 @@ static int borrow(int fd, char *to, size_t bytes)
 
 static int put(struct crossing *c, enum way way, char *buffer, const char *mine)
 {
-	if (way == COPY)
+	if (way == COPY || way == FLUSH)
 		memcpy(buffer, mine, c->bytes);
 	else if (way == STREAM)
 		coll_stream(buffer, mine, c->bytes);
+	else if (way == PUSH)
+		return write_remote(buffer, mine, c->bytes);
 	return way == PIPE ? lend(c->pipe[1], buffer, c->bytes) : 1;
 }
 
@@ -100,7 +125,11 @@ static int take(struct crossing *c, enum way way, char *mine, const char *buffer
 		return read_remote(mine, buffer, c->bytes);
 	if (way == PIPE)
 		return borrow(c->pipe[0], mine, c->bytes);
+	if (way == PUSH)
+		return 1;
 	memcpy(mine, buffer, c->bytes);
+	if (way == FLUSH)
+		flush(buffer, c->bytes);
 	return 1;
 }
 
@@ -223,7 +252,10 @@ static void print_all(struct crossing *c)
 	print_one(c, "out", COPY, c->out[COPY]);
 	print_one(c, "stream_in", STREAM, c->in[STREAM]);
 	print_one(c, "stream_out", STREAM, c->out[STREAM]);
+	print_one(c, "flush_in", FLUSH, c->in[FLUSH]);
+	print_one(c, "flush_out", FLUSH, c->out[FLUSH]);
 	print_one(c, "cma", CMA, c->out[CMA]);
+	print_one(c, "push", PUSH, c->in[PUSH]);
 	print_one(c, "lend", PIPE, c->in[PIPE]);
 	print_one(c, "borrow", PIPE, c->out[PIPE]);
 	puts("}");
@@ -259,7 +291,7 @@ int main(int argc, char **argv)
 	for (int way = 0; way < WAYS; way++)
 		for (int i = 0; i < 2; i++)
 			c.buffers[way][i] = get_memory(c.bytes);
-	c.is_missing[STREAM] = !COLL_CAN_STREAM;
+	c.is_missing[STREAM] = c.is_missing[FLUSH] = !COLL_CAN_STREAM;
 	open_pipe(&c);
 	if (pthread_create(&reader, NULL, run_reader, &c)) {
 		fputs("crossing: no thread\n", stderr);

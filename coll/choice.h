@@ -28,11 +28,11 @@ enum coll_inter { COLL_NO_INTER, COLL_BRUCK, COLL_WINDOW, COLL_PAIRWISE, COLL_IN
  * @is_made: the others are filled in
  * @k: leaders
  * @parameter: Bruck's radix, the window's width
- * @is_usual: a usual rule said so: others may be tried beside it
+ * @is_open: a rule says so: others may be tried beside it
  * @why: the rule that said so
  */
 struct coll_choice {
-	int is_made, is_usual;
+	int is_made, is_open;
 	enum coll_outer outer;
 	int k;
 	enum coll_inter inter;

@@ -81,18 +81,22 @@ static int run_choice(struct coll_call *call, const struct coll_choice *choice)
 static int run_trial(struct coll_call *call, struct coll_choice *choice, struct coll_trial *trial)
 {
 	const double begin = PMPI_Wtime();
-	int err;
+	char why[COLL_SENTENCE];
+	int err, ended;
 
 	*choice = *coll_trial_next(trial);
 	err = run_choice(call, choice);
-	if (err >= 0 && coll_trial_end(call->plan, trial, PMPI_Wtime() - begin, choice->why,
-				       sizeof(choice->why))) {
+	/* Of what fails on one rank alone the others' trial goes on. */
+	if (err == COLL_HAND_OVER || err == -EOWNERDEAD)
+		return err;
+	ended = coll_trial_end(call->plan, trial, PMPI_Wtime() - begin, why, sizeof(why));
+	if (ended > 0) {
 		struct coll_choice best = *coll_trial_next(trial);
 
-		memcpy(best.why, choice->why, sizeof(best.why));
+		memcpy(best.why, why, sizeof(best.why));
 		coll_explain(call->plan, call->op, trial->most, call->is_in_place, &best);
 	}
-	return err;
+	return err || ended >= 0 ? err : ended;
 }
 
 /* What was done, not what was chosen. */
@@ -111,7 +115,7 @@ static int run(struct coll_call *call, const struct coll_slot *slot, MPI_Comm co
 	struct coll_trial *trial = NULL;
 	int err = COLL_HAND_OVER;
 
-	if (choice.is_usual)
+	if (choice.is_open)
 		trial = coll_trial_get(call->plan, call->op, call->block, call->is_in_place,
 				       &choice);
 	if (trial)

@@ -176,27 +176,19 @@ static int send_small(struct coll_v *v, const struct coll_choice *choice,
 	return err ? err : distribute(v, choice->k);
 }
 
+static int divide(struct coll_v *v, const struct coll_choice *choice)
+{
+	v->map = coll_map_get(v->call->plan, COLL_MAP_LEADERS, choice->k);
+	if (!v->map)
+		return -ENOMEM;
+	coll_v_divide(v);
+	v->most = find_most(v, choice->k);
+	return 0;
+}
+
 int coll_run_leader_v(struct coll_call *call, const struct coll_choice *choice)
 {
-	struct coll_plan *plan = call->plan;
-	struct coll_v v = { .call = call, .seg = plan->segment };
-	struct coll_message *messages = coll_messages_new(plan);
-	int err;
+	static const struct coll_v_ops ops = { .divide = divide, .send_small = send_small };
 
-	v.map = coll_map_get(plan, COLL_MAP_LEADERS, choice->k);
-	err = v.map && messages ? 0 : -ENOMEM;
-	if (!err) {
-		coll_plan_grow(plan, plan->segment->area_most);
-		coll_v_divide(&v);
-		v.most = find_most(&v, choice->k);
-		err = coll_v_copy_large_first(&v);
-	}
-	if (!err && v.most)
-		err = send_small(&v, choice, messages);
-	if (!err)
-		err = coll_v_send_large(&v, choice, messages);
-	if (!err)
-		err = coll_self(call, 0, coll_side_bytes(&call->recv, plan->rank));
-	free(messages);
-	return coll_call_finish(call, err);
+	return coll_v_run(call, choice, &ops);
 }

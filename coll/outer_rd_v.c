@@ -102,8 +102,8 @@ static char *list_recvs(const struct coll_v *v, char *ground, struct coll_exchan
 	return ground;
 }
 
-static int send_small(const struct coll_v *v, const struct coll_choice *choice,
-		      struct coll_message *messages)
+static int send_between(const struct coll_v *v, const struct coll_choice *choice,
+			struct coll_message *messages)
 {
 	struct coll_plan *plan = v->call->plan;
 	struct coll_exchange exchange = { .sends = messages, .recvs = messages + plan->size };
@@ -180,26 +180,24 @@ static int distribute(const struct coll_v *v)
 	return err;
 }
 
+static int send_small(struct coll_v *v, const struct coll_choice *choice,
+		      struct coll_message *messages)
+{
+	int err = send_between(v, choice, messages);
+
+	return err ? err : distribute(v);
+}
+
+static int divide(struct coll_v *v, const struct coll_choice *choice)
+{
+	(void)choice;
+	v->most = find_most(v->call->plan);
+	return 0;
+}
+
 int coll_run_rd_v(struct coll_call *call, const struct coll_choice *choice)
 {
-	struct coll_plan *plan = call->plan;
-	struct coll_v v = { .call = call, .seg = plan->segment };
-	struct coll_message *messages = coll_messages_new(plan);
-	int err = messages ? 0 : -ENOMEM;
+	static const struct coll_v_ops ops = { .divide = divide, .send_small = send_small };
 
-	if (!err) {
-		coll_plan_grow(plan, plan->segment->area_most);
-		v.most = find_most(plan);
-		err = coll_v_copy_large_first(&v);
-	}
-	if (!err && v.most)
-		err = send_small(&v, choice, messages);
-	if (!err && v.most)
-		err = distribute(&v);
-	if (!err)
-		err = coll_v_send_large(&v, choice, messages);
-	if (!err)
-		err = coll_self(call, 0, coll_side_bytes(&call->recv, plan->rank));
-	free(messages);
-	return coll_call_finish(call, err);
+	return coll_v_run(call, choice, &ops);
 }

@@ -13,7 +13,7 @@
 #define LARGE		((size_t)8 << 10)
 #define LARGE_CROWDED	((size_t)32 << 10)
 
-size_t coll_v_large(const struct coll_plan *plan)
+static size_t get_large(const struct coll_plan *plan)
 {
 	return plan->is_crowded ? LARGE_CROWDED : LARGE;
 }
@@ -23,7 +23,7 @@ size_t coll_v_fit(const struct coll_plan *plan, size_t n, size_t nblocks, size_t
 	const size_t list = sizeof(uint32_t), rounding = nmessages * COLL_LINE;
 	const size_t eager = plan->settings.eager / n, area = plan->segment->area;
 	const size_t room = area > rounding ? (area - rounding) / nblocks : 0;
-	const size_t most = eager < room ? eager : room, large = coll_v_large(plan);
+	const size_t most = eager < room ? eager : room, large = get_large(plan);
 
 	if (most <= list)
 		return 0;
@@ -40,7 +40,7 @@ void coll_v_divide(struct coll_v *v)
 {
 	const struct coll_plan *plan = v->call->plan;
 	const size_t slots = (size_t)v->map->most, list = slots * sizeof(uint32_t);
-	const size_t large = coll_v_large(plan);
+	const size_t large = get_large(plan);
 
 	v->share = v->seg->area / (size_t)plan->most / COLL_LINE * COLL_LINE;
 	v->most = v->share > list ? (v->share - list) / slots : 0;
@@ -185,7 +185,7 @@ int coll_v_hand(struct coll_v *v)
 /* ---- large blocks ------------------------------------------------------- */
 
 /* As flat does it: whole, since only one end may have made them bytes. */
-int coll_v_send_large(const struct coll_v *v, const struct coll_choice *choice,
+static int send_large(const struct coll_v *v, const struct coll_choice *choice,
 		      struct coll_message *messages)
 {
 	const int size = v->call->plan->size, me = v->call->plan->rank;
@@ -205,10 +205,35 @@ int coll_v_send_large(const struct coll_v *v, const struct coll_choice *choice,
 	       coll_exchange(v->call->plan, choice, &exchange) : 0;
 }
 
-int coll_v_copy_large_first(const struct coll_v *v)
+/* Sides that have large blocks, as outer's coll_outer_copy_first(). */
+static int copy_large_first(const struct coll_v *v)
 {
 	for (int r = 0; r < v->call->plan->size; r++)
 		if (coll_v_is_large(v, &v->call->send, r) || coll_v_is_large(v, &v->call->recv, r))
 			return coll_outer_copy_first(v->call);
 	return 0;
+}
+
+/* ---- a call ------------------------------------------------------------- */
+
+int coll_v_run(struct coll_call *call, const struct coll_choice *choice,
+	       const struct coll_v_ops *ops)
+{
+	struct coll_plan *plan = call->plan;
+	struct coll_v v = { .call = call, .seg = plan->segment };
+	struct coll_message *messages = coll_messages_new(plan);
+	int err;
+
+	coll_plan_grow(plan, plan->segment->area_most);
+	err = messages ? ops->divide(&v, choice) : -ENOMEM;
+	if (!err)
+		err = copy_large_first(&v);
+	if (!err && v.most)
+		err = ops->send_small(&v, choice, messages);
+	if (!err)
+		err = send_large(&v, choice, messages);
+	if (!err)
+		err = coll_self(call, 0, coll_side_bytes(&call->recv, plan->rank));
+	free(messages);
+	return coll_call_finish(call, err);
 }

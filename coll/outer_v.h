@@ -38,9 +38,6 @@ struct coll_v {
 	size_t *at, *lists;
 };
 
-/* From which size on fewer messages are not worth the copies. */
-size_t coll_v_large(const struct coll_plan *plan);
-
 /* Bytes of a block if it is collected; else none. */
 static inline size_t coll_v_small(const struct coll_v *v, const struct coll_side *side, int rank)
 {
@@ -73,12 +70,6 @@ int coll_v_hand(struct coll_v *v);
 /* Those others to @base, each slot's from @at on in the order of the node's ranks. */
 int coll_v_fill(struct coll_v *v, char *base);
 
-/* Sides that have large blocks, as outer's coll_outer_copy_first(). */
-int coll_v_copy_large_first(const struct coll_v *v);
-/* Large blocks from rank to rank, as flat does it. */
-int coll_v_send_large(const struct coll_v *v, const struct coll_choice *choice,
-		      struct coll_message *messages);
-
 /* Bytes of a message of @n blocks at most, with its list. */
 static inline size_t coll_v_message_most(const struct coll_v *v, size_t n)
 {
@@ -90,5 +81,21 @@ static inline size_t coll_v_message_most(const struct coll_v *v, size_t n)
  * and @nblocks messages' worth of which have room in an area; 0: none.
  */
 size_t coll_v_fit(const struct coll_plan *plan, size_t n, size_t nblocks, size_t nmessages);
+
+/**
+ * struct coll_v_ops - in what outer algorithms differ
+ * @divide: sets @most, and @map where there is one: 0, -ENOMEM
+ * @send_small: all blocks of up to @most, but for this rank's own. @messages: room
+ *	for as many sends and as many receives as there are ranks
+ */
+struct coll_v_ops {
+	int (*divide)(struct coll_v *v, const struct coll_choice *choice);
+	int (*send_small)(struct coll_v *v, const struct coll_choice *choice,
+			  struct coll_message *messages);
+};
+
+/* A call: small blocks as @ops has it, large ones from rank to rank. */
+int coll_v_run(struct coll_call *call, const struct coll_choice *choice,
+	       const struct coll_v_ops *ops);
 
 #endif

@@ -3,9 +3,9 @@
  * select - a choice for each size class, made once for each plan
  *
  * In this order: what the communicator's info forces, what the environment
- * forces, the first rule of the profile that matches, the rules below, beside which
- * others may then be tried: trial.h. All that is asked for here is the same on all
- * ranks, so their answers are.
+ * forces, the first rule of the profile that matches, the rules below. Beside what
+ * rules say others may then be tried: trial.h. All that is asked for here is the same
+ * on all ranks, so their answers are.
  *
  * A size class is all sizes from above one power of two up to the next, which is
  * what rules are asked for.
@@ -132,7 +132,6 @@ static int try_usual(struct coll_plan *plan, enum coll_op op, size_t block, int 
 		    !coll_choice_fits(plan, &named, op, block, why, sizeof(why)))
 			continue;
 		*choice = named;
-		choice->is_usual = 1;
 		snprintf(choice->why, sizeof(choice->why), "usual rule %zu: %s", i + 1, u->why);
 		return 1;
 	}
@@ -147,9 +146,9 @@ static void choose(struct coll_plan *plan, enum coll_op op, size_t block, int is
 	if (!try_name(plan, forced, "the communicator's info", op, block, &c) &&
 	    !try_name(plan, plan->settings.forced[op], op == COLL_ALLTOALL ?
 		      "SONDE_COLL_ALLTOALL" : "SONDE_COLL_ALLTOALLV", op, block, &c) &&
-	    !*forced && !*plan->settings.forced[op] &&
-	    !coll_rules_try(plan, op, block, is_in_place, &c))
-		try_usual(plan, op, block, is_in_place, &c);
+	    !*forced && !*plan->settings.forced[op])
+		c.is_open = coll_rules_try(plan, op, block, is_in_place, &c) ||
+			    try_usual(plan, op, block, is_in_place, &c);
 	*choice = c;
 	choice->is_made = 1;
 	coll_explain(plan, op, block, is_in_place, choice);

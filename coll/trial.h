@@ -7,19 +7,18 @@
  * moved. Between 1 and 64 KiB, and in place also above, it decides which of three ways
  * is best. Of MPI_Alltoallv: how large blocks are no rank knows of the others.
  *
- * So where nobody has said what to take, the first calls take turns, each is timed on
+ * So where nobody forces anything, the first calls take turns, each is timed on
  * all ranks, and what has taken least does the others; from time to time they are tried
- * again. A turn is a call of the program, so a trial costs what the worse ones take
- * longer, and one reduction.
+ * again: turns.h. A turn is calls of the program, so a trial costs what the worse ones
+ * take longer, and one small step of the node, or a reduction, for a heat.
  */
 #ifndef SONDE_COLL_TRIAL_H
 #define SONDE_COLL_TRIAL_H
 
 #include "call.h"
 #include "choice.h"
+#include "turns.h"
 
-#define COLL_TRIAL_MOST		3	/* compositions */
-#define COLL_TRIAL_TURNS	9	/* of each; odd, for a median */
 #define COLL_TRIAL_FIRST	10	/* size classes: 1 KiB */
 #define COLL_TRIAL_LAST		16	/* 64 KiB: above one copy is best, if there can be one */
 #define COLL_TRIAL_LAST_IN_PLACE 24	/* 16 MiB */
@@ -30,31 +29,28 @@ struct coll_plan;
 
 /**
  * struct coll_trial - of a size class of a plan, or of its calls of MPI_Alltoallv
- * @choices: what takes turns, the usual rule's first
+ * @choices: what takes turns, the rule's first
  * @n: 0: not begun; 1: nothing to try
- * @best: which of @choices does it when there is no trial
+ * @has_best: it has been told what is best
  * @most: bytes of the largest block of the class
- * @calls: since the trial began
- * @times: seconds of each turn on this rank
  */
 struct coll_trial {
-	struct coll_choice choices[COLL_TRIAL_MOST];
-	int n, best, has_best;
+	struct coll_choice choices[COLL_TURNS_WAYS];
+	int n, has_best;
 	size_t most;
-	unsigned int calls;
-	double times[COLL_TRIAL_MOST][COLL_TRIAL_TURNS];
+	struct coll_turns turns;
 };
 
-/* For such calls, begun by what a usual rule says; NULL: nothing is tried. */
+/* For such calls, begun by what a rule says; NULL: nothing is tried. */
 struct coll_trial *coll_trial_get(struct coll_plan *plan, enum coll_op op, size_t block,
-				  int is_in_place, const struct coll_choice *usual);
+				  int is_in_place, const struct coll_choice *rule);
 
 /* What the next call is to be done by. */
 const struct coll_choice *coll_trial_next(const struct coll_trial *trial);
 
 /*
- * The call is over and took so many seconds. Collective: after the last turn all ranks
- * agree. Return: 1 if that has changed what is best, and @why says how; else 0.
+ * The call is over and took so many seconds. Collective: after a heat all ranks agree.
+ * Return: 1 if that has changed what is best, and @why says how; 0; -EOWNERDEAD, -EIO.
  */
 int coll_trial_end(struct coll_plan *plan, struct coll_trial *trial, double seconds, char *why,
 		   size_t len);

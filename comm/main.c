@@ -5,7 +5,6 @@
  * Rank 0 says everything there is to say, for all.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,19 +34,6 @@ struct job {
 	struct ranks ranks;
 	struct sonde_comm_report *report;
 };
-
-__attribute__((format(printf, 2, 3)))
-static void say(const struct job *j, const char *format, ...)
-{
-	char line[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	if (!j->rank)
-		cli_error("%s", line);
-}
 
 /* What only rank 0 can see goes for all. */
 static int tell_all(int status)
@@ -117,8 +103,7 @@ static int show(const struct job *j)
 		return status;
 	if (!(j->options.common.json ? print_json(j) : print_comm(j->report, 1)))
 		return CLI_DONE;
-	say(j, "not enough memory for the result");
-	return CLI_FAILED;
+	return launcher_fail(j->rank, CLI_FAILED, "not enough memory for the result");
 }
 
 /* ---- what is measured ---------------------------------------------------------- */
@@ -185,9 +170,10 @@ static int run_job(struct job *j)
 		cli_progress_end();
 	if (!err)
 		return tell_all(j->rank ? CLI_DONE : show(j));
-	say(j, "cannot measure communication: %s%s", strerror(-err),
-	    err == -ENOMEM ? "; give a smaller --max-size, or start fewer ranks a node" : "");
-	return err == -EAGAIN ? CLI_CANNOT_MEASURE : CLI_FAILED;
+	return launcher_fail(j->rank, err == -EAGAIN ? CLI_CANNOT_MEASURE : CLI_FAILED,
+			     "cannot measure communication: %s%s", strerror(-err),
+			     err == -ENOMEM ?
+			     "; give a smaller --max-size, or start fewer ranks a node" : "");
 }
 
 /* What is between CPUs of one machine has no ranks. */
@@ -195,9 +181,9 @@ static int check_options(const struct job *j)
 {
 	if (!j->options.list && !j->options.methods)
 		return CLI_DONE;
-	say(j, "--%s is for CPUs of one machine, not for ranks; bind ranks by mpiexec's options",
-	    j->options.list ? "cpus" : "method");
-	return CLI_USAGE;
+	return launcher_fail(j->rank, CLI_USAGE, "--%s is for CPUs of one machine, not for ranks; "
+			     "bind ranks by mpiexec's options",
+			     j->options.list ? "cpus" : "method");
 }
 
 static int start(struct job *j, int argc, char **argv)
@@ -205,10 +191,10 @@ static int start(struct job *j, int argc, char **argv)
 	struct launcher_hush hush;
 	int status;
 
-	if (!has_same_arguments(argc, argv)) {
-		say(j, "ranks were started with different options; give all the same");
-		return CLI_USAGE;
-	}
+	if (!has_same_arguments(argc, argv))
+		return launcher_fail(j->rank, CLI_USAGE,
+				     "ranks were started with different options; "
+				     "give all the same");
 	/* They are the same, so rank 0's complaint is everybody's. */
 	if (j->rank)
 		launcher_hush(&hush);
@@ -217,10 +203,10 @@ static int start(struct job *j, int argc, char **argv)
 		launcher_unhush(&hush);
 	if (status < 0 && check_options(j) != CLI_DONE)
 		status = CLI_USAGE;
-	if (status < 0 && j->size < 2) {
-		say(j, "one rank has nobody to communicate with; start two or more");
-		status = CLI_CANNOT_MEASURE;
-	}
+	if (status < 0 && j->size < 2)
+		status = launcher_fail(j->rank, CLI_CANNOT_MEASURE,
+				       "one rank has nobody to communicate with; "
+				       "start two or more");
 	return status < 0 ? run_job(j) : status;
 }
 

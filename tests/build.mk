@@ -22,6 +22,7 @@ $(O)/tests/unit/page_communication: $(patsubst %,$(O)/tools/%.o,page-communicati
 $(O)/tests/unit/map: SONDE_LIBS += $(SCOTCH_LIBS)
 
 $(O)/tests/unit/alltoall_tune: $(O)/coll/tune/decide.o $(O)/coll/network.o
+$(O)/tests/unit/alltoall_turns: $(O)/coll/turns.o
 
 .PHONY: unit-programs
 unit-programs: $(UNIT_BIN)

@@ -2,6 +2,7 @@
 /* launcher - find out which MPI started us, and become its program */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,19 @@ static void unsilence(int fd, int kept)
 		return;
 	dup2(kept, fd);
 	close(kept);
+}
+
+int launcher_fail(int rank, int status, const char *format, ...)
+{
+	char line[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (!rank)
+		cli_error("%s", line);
+	return status;
 }
 
 void launcher_hush(struct launcher_hush *hush)

@@ -29,6 +29,10 @@ const struct launcher *launcher_find(void);
 /* What is wrong is wrong for all ranks: the first says it. */
 int launcher_is_first(const struct launcher *launcher);
 
+/* In a job: rank 0 says it for all, as cli_error() does. Return: @status. */
+__attribute__((format(printf, 3, 4)))
+int launcher_fail(int rank, int status, const char *format, ...);
+
 /* Standard streams to nowhere, and back. */
 void launcher_hush(struct launcher_hush *hush);
 void launcher_unhush(const struct launcher_hush *hush);

@@ -2,7 +2,7 @@
 # What `sonde tune` starts: one program for each MPI that is there. It has
 # libsonde-coll within, to look behind its calls, and no path of the build tree.
 TUNE_SRC := $(sort $(wildcard coll/tune/*.c))
-TUNE_TOOLS := $(patsubst %,$(O)/tools/%.o,numbers options progress suggest tune-options)
+TUNE_TOOLS := $(patsubst %,$(O)/tools/%.o,numbers options progress suggest launcher tune-options)
 TUNE_PROGRAMS :=
 
 # name of the MPI

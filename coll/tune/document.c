@@ -123,7 +123,9 @@ static int is_replaced(const json_t *old, const json_t *new)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (!is_same(old, new, keys[i]))
 			return 0;
-	return was && json_integer_value(json_array_get(was, 0)) >=
+	if (!was || !is)
+		return was == is;
+	return json_integer_value(json_array_get(was, 0)) >=
 		      json_integer_value(json_array_get(is, 0)) &&
 	       json_integer_value(json_array_get(was, 1)) <=
 		      json_integer_value(json_array_get(is, 1));
@@ -163,13 +165,25 @@ static void add_rules(const struct tune *t, json_t *list, int is_in_place)
 		json_array_insert_new(list, 0, make_rule(t, &rules[n], is_in_place));
 }
 
-/* The oldest ones go. */
-static void bound_rules(json_t *part, json_t *list)
+/* The rule of MPI_Alltoallv, which is for blocks of any size. */
+static void add_rule_v(const struct tune *t, json_t *list)
 {
-	const size_t others = json_array_size(json_object_get(part, "alltoallv"));
+	struct tune_rule rule;
+	json_t *object;
+
+	tune_make_rules(&t->v, 1, &rule);
+	object = make_rule(t, &rule, 0);
+	json_object_del(object, "bytes");
+	drop_replaced(list, object);
+	json_array_insert_new(list, 0, object);
+}
+
+/* The oldest ones go. */
+static void bound_rules(json_t *list, size_t most)
+{
 	size_t dropped = 0;
 
-	while (json_array_size(list) + others > COLL_RULES && json_array_size(list)) {
+	while (json_array_size(list) > most) {
 		json_array_remove(list, json_array_size(list) - 1);
 		dropped++;
 	}
@@ -180,21 +194,40 @@ static void bound_rules(json_t *part, json_t *list)
 
 /* ---- how it was measured ------------------------------------------------- */
 
+static json_t *make_point(const struct tune_point *p)
+{
+	return json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:f, s:i}",
+			 "algorithm", p->best, "us", p->us, "usual", p->usual,
+			 "usual_us", p->us_usual, "ratio", p->ratio, "mpi_us", p->us_mpi,
+			 "mpi_ratio", p->ratio_mpi, "tried", p->tried);
+}
+
 static json_t *make_points(const struct tune *t)
 {
 	json_t *list = json_array();
 
 	for (int i = 0; i < t->npoints; i++) {
 		const struct tune_point *p = &t->points[i];
+		json_t *point = make_point(p);
 
-		json_array_append_new(list, json_pack(
-			"{s:I, s:b, s:s, s:f, s:s, s:f, s:f, s:f, s:f, s:i}",
-			"bytes", (json_int_t)p->bytes, "in_place", p->is_in_place,
-			"algorithm", p->best, "us", p->us, "usual", p->usual,
-			"usual_us", p->us_usual, "ratio", p->ratio, "mpi_us", p->us_mpi,
-			"mpi_ratio", p->ratio_mpi, "tried", p->tried));
+		json_object_set_new(point, "bytes", json_integer((json_int_t)p->bytes));
+		json_object_set_new(point, "in_place", json_boolean(p->is_in_place));
+		json_array_append_new(list, point);
 	}
 	return list;
+}
+
+/* Of MPI_Alltoallv: times are of so many calls of each size. */
+static json_t *make_mixed(const struct tune *t)
+{
+	json_t *point = make_point(&t->v), *sizes = json_array();
+
+	for (int s = 0; s < t->mix.n; s++)
+		json_array_append_new(sizes, json_pack("{s:I, s:i}", "bytes",
+						       (json_int_t)t->mix.sizes[s], "calls",
+						       t->mix.calls[s]));
+	json_object_set_new(point, "sizes", sizes);
+	return point;
 }
 
 static json_t *make_network_figures(const struct tune_network *net)
@@ -232,10 +265,12 @@ static json_t *make_about(const struct tune *t)
 			*c = ' ';
 	if (gmtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	about = json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:f, s:o}", "when", when, "mpi", version,
+	about = json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:f, s:o, s:o}",
+			  "when", when, "mpi", version,
 			  "nodes", t->plan->nnodes, "ranks", t->size, "ppn", t->plan->most,
 			  "mapping", coll_mapping_name(t->plan->mapping), "seconds",
-			  MPI_Wtime() - t->begin, "points", make_points(t));
+			  MPI_Wtime() - t->begin, "points", make_points(t),
+			  "alltoallv", make_mixed(t));
 	if (t->is_measured)
 		json_object_set_new(about, "network", make_network_figures(&t->network));
 	return about;
@@ -298,17 +333,27 @@ static json_t *get_part(const struct sonde_profile *profile)
 	return json_object();
 }
 
+/* A part's list of rules; a new one if it has none. */
+static json_t *get_list(json_t *part, const char *key)
+{
+	json_t *list = json_object_get(part, key);
+
+	if (list)
+		return list;
+	list = json_array();
+	json_object_set_new(part, key, list);
+	return list;
+}
+
 static json_t *fill_part(const struct tune *t, json_t *part)
 {
-	json_t *list = json_object_get(part, "alltoall");
+	json_t *list = get_list(part, "alltoall"), *list_v = get_list(part, "alltoallv");
 
-	if (!list) {
-		list = json_array();
-		json_object_set_new(part, "alltoall", list);
-	}
 	add_rules(t, list, 1);
 	add_rules(t, list, 0);
-	bound_rules(part, list);
+	add_rule_v(t, list_v);
+	bound_rules(list_v, PLACEMENTS);
+	bound_rules(list, COLL_RULES - json_array_size(list_v));
 	if (t->is_measured)
 		json_object_set_new(part, "network", json_pack("{s:s, s:s}", "class",
 				    coll_nic_name(t->network.is.nic), "distribution",

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "../../lib/free_memory.h"
+#include "../../tools/launcher.h"
 #include "../slot.h"
 #include "tune.h"
 
 #define NETWORK_SHARE	0.1	/* of the time */
+#define V_SHARE		0.1
 #define IN_PLACE_SHARE	0.35	/* of what is left */
 /* Send and receive buffers of a node's ranks, if nobody says how large. */
 #define MEMORY_USUAL	((size_t)1 << 30)
@@ -24,21 +26,6 @@ static const struct cli_command tune_alltoall = {
 	.options = tune_options_table,
 	.run = run,
 };
-
-/* Rank 0 says it for all. */
-__attribute__((format(printf, 2, 3)))
-static int fail(const struct tune *t, const char *format, ...)
-{
-	char line[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	if (!t->rank)
-		cli_error("%s", line);
-	return CLI_FAILED;
-}
 
 /* What a person forces in other jobs would force every turn of this one. */
 static void forget_settings(void)
@@ -61,7 +48,8 @@ static int open_plan(struct tune *t)
 		coll_slot_plan(slot, COLL_ALLTOALL);
 	t->plan = slot ? slot->plan : NULL;
 	if (!t->plan)
-		return fail(t, "libsonde-coll can make no plan for this job: there is nothing to tune");
+		return launcher_fail(t->rank, CLI_FAILED, "libsonde-coll can make no plan for this "
+				     "job: there is nothing to tune");
 	/* It is to be seen what is best without them. */
 	t->plan->nrules = 0;
 	t->plan->network = (struct coll_network){ COLL_NIC_UNKNOWN, COLL_DISTRIBUTION_UNKNOWN };
@@ -90,8 +78,8 @@ static int open_buffers(struct tune *t)
 	has = t->send && t->recv;
 	PMPI_Allreduce(&has, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	if (!all)
-		return fail(t, "not enough memory for blocks of %zu bytes; give a smaller --max",
-			    *max);
+		return launcher_fail(t->rank, CLI_FAILED, "not enough memory for blocks of %zu "
+				     "bytes; give a smaller --max", *max);
 	memset(t->send, t->rank, room);
 	memset(t->recv, 0, room);
 	return CLI_DONE;
@@ -128,21 +116,38 @@ static void measure_kind(struct tune *t, int is_in_place, double until)
 	}
 }
 
+static int measure_v(struct tune *t, double seconds)
+{
+	if (tune_open_mix(t))
+		return launcher_fail(t->rank, CLI_FAILED, "not enough memory");
+	for (int i = 0; i < t->ncandidates; i++)
+		t->candidates[i].rest = 0;
+	if (!t->rank)
+		cli_progress(1 - V_SHARE, "MPI_Alltoallv");
+	tune_measure_v(t, seconds);
+	if (!t->rank)
+		cli_progress_end();
+	if (!t->rank && !t->options.common.json)
+		tune_show_v(t);
+	return CLI_DONE;
+}
+
 static int measure(struct tune *t)
 {
 	const double budget = t->options.budget_s;
 	double left;
 
 	if (t->plan->nnodes > 1 && tune_measure_network(t, budget * NETWORK_SHARE))
-		return fail(t, "the network could not be measured: MPI or memory failed");
+		return launcher_fail(t->rank, CLI_FAILED,
+				     "the network could not be measured: MPI or memory failed");
 	if (!t->rank)
 		cli_progress_end();
 	if (t->is_measured && !t->rank && !t->options.common.json)
 		tune_show_network(t);
 	left = budget - tune_clock(t);
-	measure_kind(t, 0, budget - left * IN_PLACE_SHARE);
-	measure_kind(t, 1, budget);
-	return CLI_DONE;
+	measure_kind(t, 0, budget - left * (IN_PLACE_SHARE + V_SHARE));
+	measure_kind(t, 1, budget - left * V_SHARE);
+	return measure_v(t, budget - tune_clock(t));
 }
 
 /* What only rank 0 can see goes for all. */
@@ -169,14 +174,14 @@ static int tune(struct tune *t)
 	if (status == CLI_DONE)
 		status = open_buffers(t);
 	if (status == CLI_DONE && tune_list_candidates(t))
-		status = fail(t, "not enough memory");
+		status = launcher_fail(t->rank, CLI_FAILED, "not enough memory");
 	if (status != CLI_DONE)
 		return status;
 	if (!t->rank && !t->options.common.json)
 		tune_show_head(t);
-	if (t->plan->is_crowded && !is_yielding())
-		fail(t, "ranks share processors, and without `sonde run` MPI may not give them "
-		     "away: rules will be for jobs that are started so");
+	if (t->plan->is_crowded && !is_yielding() && !t->rank)
+		cli_error("ranks share processors, and without `sonde run` MPI may not give them "
+			  "away: rules will be for jobs that are started so");
 	status = measure(t);
 	if (status == CLI_DONE && !t->rank && !t->options.common.json)
 		tune_show_rules(t);
@@ -199,13 +204,13 @@ static int run(int argc, char **argv)
 	status = cli_parse(&tune_alltoall, argc, argv, &t.options);
 	if (status < 0 && tune_options_check(&t.options) != CLI_DONE)
 		status = CLI_USAGE;
-	if (status < 0 && t.size < 2) {
-		fail(&t, "one rank has nobody to exchange with; start two or more");
-		status = CLI_CANNOT_MEASURE;
-	}
+	if (status < 0 && t.size < 2)
+		status = launcher_fail(t.rank, CLI_CANNOT_MEASURE,
+				       "one rank has nobody to exchange with; start two or more");
 	if (status < 0)
 		status = tune(&t);
 	MPI_Finalize();
+	tune_close_mix(&t);
 	free(t.candidates);
 	free(t.send);
 	free(t.recv);

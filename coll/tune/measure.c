@@ -45,12 +45,14 @@ double tune_clock(struct tune *t)
 /* ---- turns --------------------------------------------------------------- */
 
 /**
- * struct work - of one size
+ * struct work - of one size, or of MPI_Alltoallv
+ * @class, @bytes: none of MPI_Alltoallv
  * @until: by tune_clock()
  * @usual, @mpi, @last: candidates; @last is the best one of the size before, or -1
  */
 struct work {
 	struct tune *t;
+	enum coll_op op;
 	unsigned int class;
 	size_t bytes;
 	int is_in_place;
@@ -59,21 +61,43 @@ struct work {
 	int tried;
 };
 
+/* A call, or one go of the mixture. */
+static void call_once(const struct work *w)
+{
+	const void *from = w->is_in_place ? MPI_IN_PLACE : w->t->send;
+
+	if (w->op == COLL_ALLTOALLV)
+		tune_call_mix(w->t);
+	else
+		MPI_Alltoall(from, (int)w->bytes, MPI_BYTE, w->t->recv, (int)w->bytes, MPI_BYTE,
+			     w->t->comm);
+}
+
+/* How blocks of MPI_Alltoallv go in a node depends on their size. */
+static int went_so(const struct work *w, const struct tune_candidate *c)
+{
+	if (w->op == COLL_ALLTOALLV)
+		return !strcmp(sonde_coll_last(), "mpi") == (c->choice.outer == COLL_MPI);
+	return !strcmp(sonde_coll_last(), c->name);
+}
+
+static struct coll_choice *find_choice(const struct work *w)
+{
+	return &w->t->plan->choices[w->op][w->is_in_place][w->class];
+}
+
 /* Seconds a call; GONE if it went another way, which all ranks then know. */
 static double time_turn(struct work *w, const struct tune_candidate *c, int calls)
 {
-	struct tune *t = w->t;
-	const void *from = w->is_in_place ? MPI_IN_PLACE : t->send;
 	double mine[2], all[2], begin;
 
-	t->plan->choices[COLL_ALLTOALL][w->is_in_place][w->class] = c->choice;
+	*find_choice(w) = c->choice;
 	PMPI_Barrier(MPI_COMM_WORLD);
 	begin = MPI_Wtime();
 	for (int i = 0; i < calls; i++)
-		MPI_Alltoall(from, (int)w->bytes, MPI_BYTE, t->recv, (int)w->bytes, MPI_BYTE,
-			     t->comm);
+		call_once(w);
 	mine[0] = (MPI_Wtime() - begin) / calls;
-	mine[1] = strcmp(sonde_coll_last(), c->name) != 0;
+	mine[1] = !went_so(w, c);
 	PMPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 	return all[1] > 0 ? GONE : all[0];
 }
@@ -93,7 +117,7 @@ static int try_one(struct work *w, struct tune_candidate *c, double best)
 	char why[COLL_SENTENCE];
 
 	c->is_in = 0;
-	if (!coll_choice_fits(w->t->plan, &c->choice, COLL_ALLTOALL, w->bytes, why, sizeof(why)) ||
+	if (!coll_choice_fits(w->t->plan, &c->choice, w->op, w->bytes, why, sizeof(why)) ||
 	    time_turn(w, c, 1) >= GONE)
 		return 0;
 	c->estimate = time_turn(w, c, 1);
@@ -339,12 +363,14 @@ static int find_name(const struct tune *t, const char *name)
 static int find_usual(struct work *w)
 {
 	struct tune *t = w->t;
-	struct coll_choice *choice = &t->plan->choices[COLL_ALLTOALL][w->is_in_place][w->class];
+	struct coll_choice *choice = find_choice(w);
 	char name[COLL_NAME];
 	int i;
 
 	choice->is_made = 0;
-	coll_select(t->plan, COLL_ALLTOALL, w->bytes, w->is_in_place, "");
+	coll_select(t->plan, w->op, w->bytes, w->is_in_place, "");
+	/* Alone: nothing is tried beside it. */
+	choice->is_open = 0;
 	coll_choice_name(choice, name);
 	i = find_name(t, name);
 	if (i >= 0)
@@ -355,19 +381,37 @@ static int find_usual(struct work *w)
 	return i;
 }
 
+/* All three steps; @before: the point of the size before, if there is one. */
+static void measure(struct work *w, const struct tune_point *before, struct tune_point *point)
+{
+	struct tune *t = w->t;
+
+	w->mpi = find_name(t, "mpi");
+	w->last = before ? find_name(t, before->best) : -1;
+	try_all(w);
+	*point = (struct tune_point){ .bytes = w->bytes, .is_in_place = w->is_in_place,
+				      .tried = w->tried };
+	confirm(w, pick(w, take_turns(w)), point);
+	strcpy(point->usual, t->candidates[w->usual].name);
+}
+
 void tune_measure(struct tune *t, unsigned int class, int is_in_place, double seconds,
 		  struct tune_point *point)
 {
 	const struct tune_point *before = point > t->points ? point - 1 : NULL;
-	struct work w = { .t = t, .class = class, .bytes = (size_t)1 << class,
-			  .is_in_place = is_in_place, .until = tune_clock(t) + seconds };
+	struct work w = { .t = t, .op = COLL_ALLTOALL, .class = class,
+			  .bytes = (size_t)1 << class, .is_in_place = is_in_place,
+			  .until = tune_clock(t) + seconds };
 
 	w.usual = find_usual(&w);
-	w.mpi = find_name(t, "mpi");
-	w.last = before && before->is_in_place == is_in_place ? find_name(t, before->best) : -1;
-	try_all(&w);
-	*point = (struct tune_point){ .bytes = w.bytes, .is_in_place = is_in_place,
-				      .tried = w.tried };
-	confirm(&w, pick(&w, take_turns(&w)), point);
-	strcpy(point->usual, t->candidates[w.usual].name);
+	measure(&w, before && before->is_in_place == is_in_place ? before : NULL, point);
+}
+
+void tune_measure_v(struct tune *t, double seconds)
+{
+	struct work w = { .t = t, .op = COLL_ALLTOALLV, .until = tune_clock(t) + seconds };
+
+	w.usual = find_usual(&w);
+	tune_weigh_mix(t);
+	measure(&w, NULL, &t->v);
 }

@@ -27,6 +27,13 @@ void tune_show_head(const struct tune *t)
 	fflush(stdout);
 }
 
+static void show_row(const char *what, const struct tune_point *p)
+{
+	printf("%10s %11.2f %11.2f %11.2f %7.2f  %s%s\n", what, p->us_mpi, p->us_usual, p->us,
+	       p->ratio_mpi, p->best, p->is_usual ? " (usual)" : "");
+	fflush(stdout);
+}
+
 void tune_show_point(const struct tune *t, const struct tune_point *p)
 {
 	char bytes[24];
@@ -35,9 +42,19 @@ void tune_show_point(const struct tune *t, const struct tune_point *p)
 		printf("\n%s\n%10s %11s %11s %11s %7s  %s\n", p->is_in_place ? "In place" :
 		       "Blocks, microseconds a call", "bytes", "MPI", "usual", "best", "of MPI",
 		       "best");
-	printf("%10s %11.2f %11.2f %11.2f %7.2f  %s%s\n", say_bytes(p->bytes, bytes), p->us_mpi,
-	       p->us_usual, p->us, p->ratio_mpi, p->best, p->is_usual ? " (usual)" : "");
-	fflush(stdout);
+	show_row(say_bytes(p->bytes, bytes), p);
+}
+
+void tune_show_v(const struct tune *t)
+{
+	const struct tune_mix *mix = &t->mix;
+	char from[24], to[24];
+
+	printf("\nMPI_Alltoallv, blocks of %s to %s in the mean, microseconds for %d calls\n"
+	       "%10s %11s %11s %11s %7s  %s\n", say_bytes(mix->sizes[0], from),
+	       say_bytes(mix->sizes[mix->n - 1], to), tune_count_mix(t), "", "MPI", "usual", "best",
+	       "of MPI", "best");
+	show_row("mixed", &t->v);
 }
 
 static void show_class(const struct tune_network *net)
@@ -97,7 +114,11 @@ static void show_kind(const struct tune *t, int is_in_place)
 
 void tune_show_rules(const struct tune *t)
 {
+	struct tune_rule v;
+
 	printf("\nRules\n");
 	show_kind(t, 0);
 	show_kind(t, 1);
+	tune_make_rules(&t->v, 1, &v);
+	printf("  %-22s  %-22s %s\n", "MPI_Alltoallv", v.name, v.why);
 }

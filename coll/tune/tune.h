@@ -59,9 +59,26 @@ struct tune_network {
 	struct coll_network is;
 };
 
+#define TUNE_MIX	6	/* 1 B, 8 B, 64 B, ... 32 KiB */
+
+/**
+ * struct tune_mix - what MPI_Alltoallv is measured by: see mix.c
+ * @sizes: bytes of blocks in the mean
+ * @calls: of each, in one go
+ * @counts, @displs: of each size and rank
+ */
+struct tune_mix {
+	int n;
+	size_t sizes[TUNE_MIX];
+	int calls[TUNE_MIX];
+	int *counts, *displs;
+};
+
 /**
  * struct tune - all of it
  * @comm: the one that exchanges are made on, with @plan
+ * @points: of MPI_Alltoall
+ * @mix, @v: of MPI_Alltoallv
  * @begin: by rank 0's clock
  * @is_measured: of @network: there is one
  */
@@ -76,6 +93,8 @@ struct tune {
 	int ncandidates;
 	struct tune_point points[2 * TUNE_CLASSES];
 	int npoints;
+	struct tune_mix mix;
+	struct tune_point v;
 	struct tune_network network;
 	int is_measured;
 };
@@ -86,6 +105,17 @@ int tune_list_candidates(struct tune *t);
 /* measure.c: the best for blocks of 2^class bytes; @seconds that it may take. */
 void tune_measure(struct tune *t, unsigned int class, int is_in_place, double seconds,
 		  struct tune_point *point);
+/* The best for MPI_Alltoallv, to @v. */
+void tune_measure_v(struct tune *t, double seconds);
+
+/* mix.c: within --min and --max. Return: 0, -ENOMEM, on all ranks alike. */
+int tune_open_mix(struct tune *t);
+/* Calls of each size so that each takes as long, by what @plan chooses now. */
+void tune_weigh_mix(struct tune *t);
+/* All calls of one go, and how many they are. */
+void tune_call_mix(struct tune *t);
+int tune_count_mix(const struct tune *t);
+void tune_close_mix(struct tune *t);
 
 /* Rank 0's clock since the begin, for all. */
 double tune_clock(struct tune *t);
@@ -102,6 +132,7 @@ int tune_write(const struct tune *t);
 /* show.c: for a person, on standard output. */
 void tune_show_head(const struct tune *t);
 void tune_show_point(const struct tune *t, const struct tune_point *point);
+void tune_show_v(const struct tune *t);
 void tune_show_network(const struct tune *t);
 void tune_show_rules(const struct tune *t);
 

@@ -60,6 +60,11 @@ written() {
 		holds "$profile" '!grep { "@{$_->{ranks}}" ne "2 2" || "@{$_->{nodes}}" ne "1 1" } @r'
 }
 check "rules for all sizes are written, within a budget too small" written
+check "so is one for blocks of MPI_Alltoallv, of whatever size" holds "$profile" \
+	'my @v = @{$c->{alltoallv}}; my $m = $c->{about}{alltoall}[0]{alltoallv};
+	 @v == 1 && !$v[0]{bytes} && $v[0]{algorithm} eq $m->{algorithm} &&
+	 join(" ", map { $_->{bytes} } @{$m->{sizes}}) eq "8 64 512" &&
+	 !grep { $_->{calls} < 1 } @{$m->{sizes}}'
 
 explained() { # RANKS PATTERN [VARIABLE=VALUE...]
 	job "$1" env "${@:3}" SONDE_PROFILE="$profile" SONDE_COLL_EXPLAIN=1 "$O/mpich/tests/mpi/comms" \
@@ -69,6 +74,14 @@ explained() { # RANKS PATTERN [VARIABLE=VALUE...]
 }
 check "the library follows them and says what was measured" \
 	explained 2 'MPI_Alltoall, 2 ranks \(1 x 2\), .*: rule [0-9]+ of the profile: measured: [0-9.]+ '
+explained_v() {
+	job 2 env SONDE_PROFILE="$profile" SONDE_COLL_EXPLAIN=1 "$O/mpich/bench/alltoall" --v \
+		--max 64 --seconds 0.001 --repeats 1 >"$dir/out" 2>"$dir/err"
+	cat "$dir/err"
+	grep -qE 'MPI_Alltoallv, .*, blocks of any size: .*: rule [0-9]+ of the profile: measured' \
+		"$dir/err"
+}
+check "also of MPI_Alltoallv" explained_v
 check "jobs of another size follow the usual rules" explained 3 ': usual rule'
 good() { explained 2 '^sonde-coll:' && ! grep -q 'left out' "$dir/err"; }
 check "the library finds nothing wrong with them" good
@@ -87,7 +100,7 @@ kept() {
 	END
 	tune 2 --max 64 --save "$profile" &&
 		holds "$profile" '$d->{notes}[0] eq "mine" && $c->{about}{who} eq "me" &&
-			$c->{alltoallv}[0]{algorithm} eq "mpi" && $c->{about}{alltoall}[0]{ranks} == 2' &&
+			$c->{alltoallv}[-1]{algorithm} eq "mpi" && $c->{about}{alltoall}[0]{ranks} == 2' &&
 		holds "$profile" '$r[-1]{algorithm} eq "flat/bruck:3" &&
 			$r[-2]{algorithm} eq "flat/bruck:7"' &&
 		holds "$profile" '!grep { $_->{algorithm} eq "flat/pairwise" && !$_->{why} } @r'
@@ -99,7 +112,7 @@ again() {
 		tune 3 --max 64 --save "$profile" && holds "$profile" '@{$c->{about}{alltoall}} == 2' &&
 		holds "$profile" 'grep { "@{$_->{ranks}}" eq "2 2" } @r' &&
 		holds "$profile" 'my %n; $n{"@{$_->{ranks}} $_->{bytes}[0] $_->{in_place}"}++ for @r;
-			!grep { $_ > 1 } values %n' &&
+			!grep { $_ > 1 } values %n' && holds "$profile" '@{$c->{alltoallv}} == 3' &&
 		[ "$(find "$dir" -name '.profile*' -o -name 'profile.json?*' | wc -l)" = 0 ]
 }
 check "each placement keeps its own, once, and no other file is left" again
@@ -110,7 +123,7 @@ full() {
 		join(",", (q({"ranks":[7,7],"algorithm":"mpi"})) x 128), "]}}"' >"$profile"
 	tune 2 --max 64 --save "$profile" 2>"$dir/err" && cat "$dir/err" &&
 		grep -q 'at most 128 rules: the [0-9]* oldest were dropped' "$dir/err" &&
-		holds "$profile" '@r == 128 && "@{$r[0]{ranks}}" eq "2 2"'
+		holds "$profile" '@r + @{$c->{alltoallv}} == 128 && "@{$r[0]{ranks}}" eq "2 2"'
 }
 check "there are never more rules than the library reads" full
 

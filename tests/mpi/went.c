@@ -14,8 +14,10 @@
 #include <sonde/coll.h>
 
 #define MOST	((size_t)64 << 10)	/* bytes of a block */
-#define TRIED	27			/* calls of a trial of three ways */
-#define PERIOD	4096			/* calls from one trial to the next */
+#define ONCE	12			/* calls in which each of three ways has a turn */
+#define TRIED	108			/* of the first trial of three ways, at most */
+#define LEAST	256			/* from one trial to the next, at least */
+#define PERIOD	(8192 + TRIED)		/* and until it is over, at most */
 
 static int rank, size, number;
 static char *send, *recv;
@@ -146,16 +148,17 @@ static int run_trial(void)
 
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
 	exchange(comm, 4096, 0);	/* before there is a plan */
-	seen = run_calls(comm, 4096, TRIED, &right);
+	seen = run_calls(comm, 4096, ONCE, &right);
 	failed = report(right && !is_one(seen) && is_same_everywhere(seen),
 			"the first calls take turns, and bring what they should");
-	seen = run_calls(comm, 4096, 200, &right);
+	run_calls(comm, 4096, TRIED - ONCE, &right);
+	seen = run_calls(comm, 4096, LEAST - TRIED, &right);
 	failed |= report(right && is_one(seen) && is_same_everywhere(seen),
 			 "then one way does it, the same on all ranks");
 	again = run_calls(comm, 4096, PERIOD, &right);
 	failed |= report(right && !is_one(again) && is_same_everywhere(again),
 			 "after some time the others are tried again");
-	seen = run_calls(comm, 512, 2 * TRIED, &right);
+	seen = run_calls(comm, 512, TRIED, &right);
 	failed |= report(right && is_one(seen), "smaller blocks have no trial");
 	MPI_Comm_free(&comm);
 	return failed;
