@@ -142,6 +142,8 @@ static void free_dsm(struct sonde_dsm *dsm)
 	sonde_uncharge_locked(dsm->charged, count_frames(dsm));
 	for (i = 0; i < DSM_LOCKS; i++)
 		mutex_destroy(&dsm->locks[i]);
+	mutex_destroy(&dsm->looking);
+	kvfree(dsm->kept.entries);
 	kvfree(dsm->is_copied);
 	kvfree(dsm->is_queued);
 	kvfree(dsm->free);
@@ -161,6 +163,8 @@ static void init_locks(struct sonde_dsm *dsm)
 		init_waitqueue_head(&dsm->waits[i]);
 	}
 	init_rwsem(&dsm->mapping);
+	mutex_init(&dsm->looking);
+	dsm->turn = 1;
 	spin_lock_init(&dsm->lock);
 	init_waitqueue_head(&dsm->readers);
 }
@@ -183,7 +187,8 @@ static int make_tables(struct sonde_dsm *dsm)
 			return -ENOMEM;
 	}
 	return sonde_dsm_ring_init(&dsm->events, 2 * dsm->npages) ?:
-	       sonde_dsm_ring_init(&dsm->written, dsm->npages);
+	       sonde_dsm_ring_init(&dsm->written, dsm->npages) ?:
+	       (dsm->has_kept ? sonde_dsm_ring_init(&dsm->kept, dsm->npages) : 0);
 }
 
 static void init_tables(struct sonde_dsm *dsm)
@@ -225,6 +230,7 @@ static int new_dsm(struct sonde_dsm **out, const struct sonde_dsm_create *args)
 	dsm->npages = args->npages;
 	dsm->ntwins = args->ntwins;
 	dsm->ntable = ntable;
+	dsm->has_kept = args->flags & SONDE_DSM_KEEP;
 	ret = sonde_charge_locked(count_frames(dsm), &dsm->charged);
 	if (!ret)
 		ret = make_tables(dsm);
@@ -351,8 +357,8 @@ static int sonde_dsm_release(struct inode *inode, struct file *file)
 static void sonde_dsm_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct sonde_dsm *dsm = file->private_data;
-	u32 written, events, nfree;
-	u64 misses, writes, copies, shuts;
+	u64 misses, writes, copies, shuts, unseen;
+	u32 written, events, nfree, nkept;
 
 	spin_lock(&dsm->lock);
 	written = dsm->written.count;
@@ -362,14 +368,17 @@ static void sonde_dsm_show_fdinfo(struct seq_file *m, struct file *file)
 	writes = dsm->writes;
 	copies = dsm->copies;
 	shuts = dsm->shuts;
+	nkept = dsm->nkept;
+	unseen = dsm->unseen;
 	spin_unlock(&dsm->lock);
 	seq_printf(m, "sonde-pages:\t%u\nsonde-unit:\t%lu\nsonde-twins:\t%u\n"
 		   "sonde-twins-free:\t%u\nsonde-written:\t%u\n"
 		   "sonde-events:\t%u\nsonde-misses:\t%llu\n"
 		   "sonde-writes:\t%llu\nsonde-copies:\t%llu\n"
-		   "sonde-shuts:\t%llu\n", dsm->npages, sonde_dsm_unit(dsm),
+		   "sonde-shuts:\t%llu\nsonde-kept:\t%u\n"
+		   "sonde-unseen:\t%llu\n", dsm->npages, sonde_dsm_unit(dsm),
 		   dsm->ntwins, nfree, written, events, misses, writes,
-		   copies, shuts);
+		   copies, shuts, nkept, unseen);
 }
 
 const struct file_operations sonde_dsm_fops = {
@@ -387,7 +396,7 @@ const struct file_operations sonde_dsm_fops = {
 
 static int check_create(const struct sonde_dsm_create *args)
 {
-	if (args->flags & ~SONDE_DSM_PEERS || !args->npages ||
+	if (args->flags & ~(SONDE_DSM_PEERS | SONDE_DSM_KEEP) || !args->npages ||
 	    args->unit < PAGE_SIZE || args->unit > SONDE_DSM_UNIT || !is_power_of_2(args->unit))
 		return -EINVAL;
 	if (args->npages > DSM_PAGES_LIMIT || args->ntwins > DSM_PAGES_LIMIT)

@@ -24,7 +24,18 @@
 #define DSM_LISTED	(1U << 6)	/* on the list of written pages, rightly or not */
 #define DSM_TOLD	(1U << 7)	/* user space has been told of its twin */
 #define DSM_SHUT	(1U << 8)	/* SONDE_DSM_WRITE, but copied: writes are noted */
+#define DSM_KEPT	(1U << 9)	/* stays writable: entries tell of writes, dsm_keep.c */
+#define DSM_IN_KEPT	(1U << 10)	/* on the list of kept pages, rightly or not */
+#define DSM_SEEN	(1U << 11)	/* accessed since that was asked for */
+#define DSM_CLEAN_SHIFT	12		/* looks that found a kept page not written */
+#define DSM_CLEAN	(0xfU << DSM_CLEAN_SHIFT)
+#define DSM_TURN_SHIFT	16		/* when it was collected last, see dsm_keep.c */
+#define DSM_TURN	(0xffU << DSM_TURN_SHIFT)
 #define DSM_WAITS	(DSM_WAIT_READ | DSM_WAIT_WRITE)
+
+/* What entries of a page were, for who has changed them. */
+#define DSM_WAS_DIRTY	(1U << 0)
+#define DSM_WAS_YOUNG	(1U << 1)
 
 /**
  * struct sonde_dsm_page - a page of a segment
@@ -74,6 +85,7 @@ struct sonde_dsm_peerage {
  * @is_closed: no descriptor is left; what would have to wait gets SIGBUS
  * @is_copied: with a table: pages of which copies were made that user space may not
  *	know of; set without a lock, see dsm_peer.c
+ * @has_kept: SONDE_DSM_KEEP
  * @pages: of them
  * @locks: page i by i mod DSM_LOCKS, as below
  * @waits: those who wait for such a page
@@ -81,6 +93,10 @@ struct sonde_dsm_peerage {
  * @mm: that has the view mapped, not held, or NULL
  * @addr: where
  * @nviews: VMAs of it: one, or two while it is being moved, in vain
+ * @looking: who looks at kept pages, inside of @mapping
+ * @kept: pages that are DSM_IN_KEPT, under @looking
+ * @turn: of collections, see dsm_keep.c; under @looking, as is
+ * @has_told: whether something was told in this one
  * @lock: protects all below
  * @events: page and kind of access (page * 2 + is it a write), for read()
  * @is_queued: a bit for each that @events may hold
@@ -94,6 +110,8 @@ struct sonde_dsm_peerage {
  * @writes: first writes
  * @copies: pages copied from peers
  * @shuts: pages of peers that were shut for that
+ * @nkept: pages that are DSM_KEPT
+ * @unseen: writes to these that no fault told of
  */
 struct sonde_dsm {
 	struct file *view;
@@ -105,6 +123,7 @@ struct sonde_dsm {
 	const struct cred *charged;
 	bool is_closed;
 	unsigned long *is_copied;
+	bool has_kept;
 	struct sonde_dsm_page *pages;
 	struct mutex locks[DSM_LOCKS];
 	wait_queue_head_t waits[DSM_LOCKS];
@@ -113,6 +132,11 @@ struct sonde_dsm {
 	struct mm_struct *mm;
 	unsigned long addr;
 	unsigned int nviews;
+
+	struct mutex looking;
+	struct sonde_dsm_ring kept;
+	u8 turn;
+	bool has_told;
 
 	spinlock_t lock;
 	struct sonde_dsm_ring events;
@@ -127,6 +151,8 @@ struct sonde_dsm {
 	u64 writes;
 	u64 copies;
 	u64 shuts;
+	u32 nkept;
+	u64 unseen;
 };
 
 static inline struct mutex *sonde_dsm_lock_of(struct sonde_dsm *dsm, u32 page)
@@ -146,7 +172,8 @@ static inline bool sonde_dsm_may_write(u32 flags)
 	const u32 protection = flags & DSM_PROTECTION;
 
 	return (protection == SONDE_DSM_WRITE && !(flags & DSM_SHUT)) ||
-	       (protection != SONDE_DSM_NONE && flags & DSM_WRITTEN);
+	       (protection != SONDE_DSM_NONE &&
+		flags & (DSM_WRITTEN | DSM_KEPT));
 }
 
 static inline unsigned long sonde_dsm_unit(const struct sonde_dsm *dsm)
@@ -166,6 +193,8 @@ struct page *sonde_dsm_frame(struct sonde_dsm *dsm, unsigned long i);
 
 /* dsm_list.c */
 int sonde_dsm_ring_init(struct sonde_dsm_ring *ring, u32 size);
+void sonde_dsm_push(struct sonde_dsm_ring *ring, u32 entry);
+u32 sonde_dsm_pop(struct sonde_dsm_ring *ring);
 void sonde_dsm_post(struct sonde_dsm *dsm, u32 page, bool is_write);
 ssize_t sonde_dsm_read(struct file *file, char __user *buf, size_t len,
 		       loff_t *pos);
@@ -175,6 +204,8 @@ void sonde_dsm_twin_drop(struct sonde_dsm *dsm, u32 page);
 bool sonde_dsm_take_written(struct sonde_dsm *dsm, u32 *page);
 u32 sonde_dsm_twin_get(struct sonde_dsm *dsm);
 void sonde_dsm_wake_starved(struct sonde_dsm *dsm);
+
+struct sonde_dsm_flush;
 
 /* dsm_fault.c */
 extern const struct vm_operations_struct sonde_dsm_view_ops;
@@ -186,23 +217,34 @@ int sonde_dsm_copy_page(struct sonde_dsm *dsm, u32 page);
 int sonde_dsm_shut_home(struct sonde_dsm *dsm, u32 page);
 
 /* dsm_protect.c */
+void *sonde_dsm_get_list(u64 uaddr, u32 n, u32 most);
+int sonde_dsm_get_pages(const struct sonde_dsm *dsm, u64 uaddr, u32 n,
+			u32 **out);
+int sonde_dsm_begin(struct sonde_dsm *dsm, struct mm_struct *mm,
+		    struct sonde_dsm_flush *f);
+void sonde_dsm_end(struct sonde_dsm *dsm, struct mm_struct *mm,
+		   struct sonde_dsm_flush *f);
 int sonde_dsm_shut_page(struct sonde_dsm *dsm, u32 page);
 long sonde_dsm_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* dsm_entries.c */
 int sonde_dsm_show(struct sonde_dsm *dsm, struct vm_area_struct *vma, u32 page,
-		   bool is_writable);
-void sonde_dsm_hide(struct mm_struct *mm, unsigned long addr,
-		    unsigned long size);
-void sonde_dsm_shut(struct mm_struct *mm, unsigned long addr,
-		    unsigned long size);
+		   bool is_write);
+unsigned int sonde_dsm_hide(struct mm_struct *mm, unsigned long addr,
+			    unsigned long size);
+unsigned int sonde_dsm_shut(struct mm_struct *mm, unsigned long addr,
+			    unsigned long size);
+unsigned int sonde_dsm_clean(struct mm_struct *mm, unsigned long addr,
+			     unsigned long size);
+unsigned int sonde_dsm_age(struct mm_struct *mm, unsigned long addr,
+			   unsigned long size);
 
 /**
  * struct sonde_dsm_flush - TLBs that are to forget some entries of a view
  * @dsm: the segment
  * @vma: its view; NULL if it is mapped nowhere
  * @page: one of those that were changed
- * @is_needed: whether there are any
+ * @is_needed: whether there are any that were not zapped at once
  */
 struct sonde_dsm_flush {
 	struct sonde_dsm *dsm;
@@ -214,5 +256,16 @@ struct sonde_dsm_flush {
 void sonde_dsm_flush_begin(struct sonde_dsm_flush *f);
 void sonde_dsm_flush_add(struct sonde_dsm_flush *f, u32 page);
 void sonde_dsm_flush_end(struct sonde_dsm_flush *f);
+
+/* dsm_accessed.c */
+int sonde_ioc_dsm_accessed(struct sonde_dsm *dsm, void __user *uarg,
+			   size_t usize);
+
+/* dsm_keep.c */
+bool sonde_dsm_keep(struct sonde_dsm_flush *f, u32 page);
+void sonde_dsm_unkeep(struct sonde_dsm_flush *f, u32 page);
+void sonde_dsm_unkeep_all(struct sonde_dsm *dsm);
+void sonde_dsm_take_turn(struct sonde_dsm *dsm, u32 count, bool was_all);
+bool sonde_dsm_look(struct sonde_dsm_flush *f, u32 page);
 
 #endif

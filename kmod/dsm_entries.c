@@ -32,10 +32,12 @@
  * struct showing - of a page
  * @frames: what is shown next
  * @prot: of all entries
+ * @is_clean: not written by this access, and whether it was before is of interest
  */
 struct showing {
 	struct page **frames;
 	pgprot_t prot;
+	bool is_clean;
 };
 
 /* Accessed and dirty at once: the processor need not write that later. */
@@ -44,8 +46,12 @@ static int show_frame(pte_t *pte, unsigned long addr, void *data)
 	struct showing *s = data;
 	pte_t entry = pfn_pte(page_to_pfn(*s->frames++), s->prot);
 
+	/* What is there may have become dirty since. */
+	if (s->is_clean && !pte_none(*pte))
+		return 0;
 	entry = pte_mkspecial(pte_mkyoung(entry));
-	set_pte(pte, pte_write(entry) ? pte_mkdirty(entry) : entry);
+	set_pte(pte, pte_write(entry) && !s->is_clean ? pte_mkdirty(entry) :
+							entry);
 	return 0;
 }
 
@@ -53,24 +59,28 @@ static int show_frame(pte_t *pte, unsigned long addr, void *data)
  * sonde_dsm_show() - have a page be mapped in the view
  * @dsm: the segment
  * @vma: its view, the mmap_lock held
- * @page: whose lock is held
- * @is_writable: whether it may be written, if the mapping as such may
+ * @page: whose lock is held; its flags say what entries allow, if the mapping does
+ * @is_write: whether this is for a write
  *
  * Return: 0 or -ENOMEM.
  */
 int sonde_dsm_show(struct sonde_dsm *dsm, struct vm_area_struct *vma, u32 page,
-		   bool is_writable)
+		   bool is_write)
 {
+	const u32 allowed = dsm->pages[page].flags;
 	const unsigned long first = (unsigned long)page << dsm->shift;
 	const unsigned long addr = vma->vm_start + (first << PAGE_SHIFT);
-	struct showing s = { .frames = dsm->frames + first };
+	struct showing s = {
+		.frames = dsm->frames + first,
+		.is_clean = allowed & DSM_KEPT && !is_write,
+	};
 	unsigned long i, flags = vma->vm_flags;
 
 	for (i = 0; i < 1UL << dsm->shift; i++)
 		if (!sonde_dsm_frame(dsm, first + i))
 			return -ENOMEM;
 	/* Writable entries are those of shared mappings. */
-	if (!is_writable)
+	if (!sonde_dsm_may_write(allowed))
 		flags &= ~VM_SHARED;
 	s.prot = vm_get_page_prot(flags);
 	return apply_to_page_range(vma->vm_mm, addr, sonde_dsm_unit(dsm),
@@ -79,7 +89,9 @@ int sonde_dsm_show(struct sonde_dsm *dsm, struct vm_area_struct *vma, u32 page,
 
 /* ---- taking them back --------------------------------------------------- */
 
-typedef void change_fn(struct mm_struct *mm, unsigned long addr, pte_t *pte);
+/* Returns DSM_WAS_* of what it changed. */
+typedef unsigned int change_fn(struct mm_struct *mm, unsigned long addr,
+			       pte_t *pte);
 
 /* The entry of @addr at PMD level, NULL where there is none. */
 static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
@@ -103,7 +115,7 @@ static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
  */
 static bool change_table(struct mm_struct *mm, pmd_t *pmdp, pmd_t pmd,
 			 unsigned long addr, unsigned long end,
-			 change_fn *change)
+			 change_fn *change, unsigned int *was)
 {
 	spinlock_t *ptl;
 	pte_t *pte;
@@ -116,30 +128,65 @@ static bool change_table(struct mm_struct *mm, pmd_t *pmdp, pmd_t pmd,
 	if (same) {
 		pte = pte_offset_kernel(&pmd, addr);
 		for (; addr < end; addr += PAGE_SIZE, pte++)
-			change(mm, addr, pte);
+			*was |= change(mm, addr, pte);
 	}
 	spin_unlock(ptl);
 	rcu_read_unlock();
 	return same;
 }
 
-static void hide_entry(struct mm_struct *mm, unsigned long addr, pte_t *pte)
+static unsigned int bits_of(pte_t entry)
 {
-	if (!pte_none(*pte))
-		ptep_get_and_clear(mm, addr, pte);
+	return (pte_dirty(entry) ? DSM_WAS_DIRTY : 0) |
+	       (pte_young(entry) ? DSM_WAS_YOUNG : 0);
 }
 
-static void shut_entry(struct mm_struct *mm, unsigned long addr, pte_t *pte)
+static unsigned int hide_entry(struct mm_struct *mm, unsigned long addr,
+			       pte_t *pte)
+{
+	return pte_none(*pte) ? 0 : bits_of(ptep_get_and_clear(mm, addr, pte));
+}
+
+/* Afterwards the processor makes no entry dirty that was not so already. */
+static unsigned int shut_entry(struct mm_struct *mm, unsigned long addr,
+			       pte_t *pte)
 {
 	if (pte_write(*pte))
 		ptep_set_wrprotect(mm, addr, pte);
+	return bits_of(*pte);
+}
+
+/* The processor may set bits of an entry that is there at any moment. */
+static unsigned int clean_entry(struct mm_struct *mm, unsigned long addr,
+				pte_t *pte)
+{
+	pte_t old = READ_ONCE(*pte);
+
+	if (!pte_dirty(old))
+		return 0;
+	while (!try_cmpxchg(&pte->pte, &old.pte, pte_mkclean(old).pte))
+		;
+	return DSM_WAS_DIRTY;
+}
+
+static unsigned int age_entry(struct mm_struct *mm, unsigned long addr,
+			      pte_t *pte)
+{
+	pte_t old = READ_ONCE(*pte);
+
+	if (!pte_young(old))
+		return 0;
+	while (!try_cmpxchg(&pte->pte, &old.pte, pte_mkold(old).pte))
+		;
+	return DSM_WAS_YOUNG;
 }
 
 /* Of a page, which lies in two tables if the view is not aligned to it. */
-static void change_page(struct mm_struct *mm, unsigned long addr,
-			unsigned long size, change_fn *change)
+static unsigned int change_page(struct mm_struct *mm, unsigned long addr,
+				unsigned long size, change_fn *change)
 {
 	const unsigned long end = addr + size;
+	unsigned int was = 0;
 	unsigned long next;
 	pmd_t *pmdp, pmd;
 
@@ -151,8 +198,9 @@ static void change_page(struct mm_struct *mm, unsigned long addr,
 		do {
 			pmd = READ_ONCE(*pmdp);
 		} while (!pmd_none(pmd) && !pmd_bad(pmd) &&
-			 !change_table(mm, pmdp, pmd, addr, next, change));
+			 !change_table(mm, pmdp, pmd, addr, next, change, &was));
 	}
+	return was;
 }
 
 /**
@@ -162,11 +210,13 @@ static void change_page(struct mm_struct *mm, unsigned long addr,
  * @size: bytes of it
  *
  * Without a flush.
+ *
+ * Return: DSM_WAS_* of all of them.
  */
-void sonde_dsm_hide(struct mm_struct *mm, unsigned long addr,
-		    unsigned long size)
+unsigned int sonde_dsm_hide(struct mm_struct *mm, unsigned long addr,
+			    unsigned long size)
 {
-	change_page(mm, addr, size, hide_entry);
+	return change_page(mm, addr, size, hide_entry);
 }
 
 /**
@@ -174,11 +224,41 @@ void sonde_dsm_hide(struct mm_struct *mm, unsigned long addr,
  * @mm: as for sonde_dsm_hide(), and so on
  * @addr: .
  * @size: .
+ *
+ * Return: .
  */
-void sonde_dsm_shut(struct mm_struct *mm, unsigned long addr,
-		    unsigned long size)
+unsigned int sonde_dsm_shut(struct mm_struct *mm, unsigned long addr,
+			    unsigned long size)
 {
-	change_page(mm, addr, size, shut_entry);
+	return change_page(mm, addr, size, shut_entry);
+}
+
+/**
+ * sonde_dsm_clean() - have entries say of the next write to a page that there was one
+ * @mm: .
+ * @addr: .
+ * @size: .
+ *
+ * Return: DSM_WAS_DIRTY or 0.
+ */
+unsigned int sonde_dsm_clean(struct mm_struct *mm, unsigned long addr,
+			     unsigned long size)
+{
+	return change_page(mm, addr, size, clean_entry);
+}
+
+/**
+ * sonde_dsm_age() - have entries say of the next access to a page that there was one
+ * @mm: .
+ * @addr: .
+ * @size: .
+ *
+ * Return: DSM_WAS_YOUNG or 0.
+ */
+unsigned int sonde_dsm_age(struct mm_struct *mm, unsigned long addr,
+			   unsigned long size)
+{
+	return change_page(mm, addr, size, age_entry);
 }
 
 /* ---- flushes ------------------------------------------------------------ */
@@ -197,18 +277,36 @@ void sonde_dsm_flush_begin(struct sonde_dsm_flush *f)
 /**
  * sonde_dsm_flush_add() - a page of which entries were changed
  * @f: of sonde_dsm_flush_begin()
- * @page: it
+ * @page: it, under its lock
  *
  * Others that keep translations, as of devices that share the address space,
- * are told by zapping too: then each page is.
+ * are told by zapping too: then each page is, at once. Of a kept page this forgets
+ * what its entries say, so the caller has asked for that.
  */
 void sonde_dsm_flush_add(struct sonde_dsm_flush *f, u32 page)
 {
-	if (f->is_needed && mm_has_notifiers(f->vma->vm_mm))
-		sonde_zap_special(f->vma, sonde_dsm_addr(f->dsm, f->page),
+	if (mm_has_notifiers(f->vma->vm_mm)) {
+		sonde_zap_special(f->vma, sonde_dsm_addr(f->dsm, page),
 				  sonde_dsm_unit(f->dsm));
+		return;
+	}
 	f->is_needed = true;
 	f->page = page;
+}
+
+/* It may have been written since, or be kept only now. */
+static void zap_one(struct sonde_dsm_flush *f, u32 page)
+{
+	const unsigned long addr = sonde_dsm_addr(f->dsm, page);
+	const unsigned long size = sonde_dsm_unit(f->dsm);
+	struct mutex *lock = sonde_dsm_lock_of(f->dsm, page);
+
+	mutex_lock(lock);
+	if (f->dsm->pages[page].flags & DSM_KEPT &&
+	    sonde_dsm_shut(f->vma->vm_mm, addr, size) & DSM_WAS_DIRTY)
+		sonde_dsm_note(f->dsm, page);
+	sonde_zap_special(f->vma, addr, size);
+	mutex_unlock(lock);
 }
 
 /**
@@ -222,7 +320,6 @@ void sonde_dsm_flush_end(struct sonde_dsm_flush *f)
 	if (!f->vma)
 		return;
 	if (f->is_needed)
-		sonde_zap_special(f->vma, sonde_dsm_addr(f->dsm, f->page),
-				  sonde_dsm_unit(f->dsm));
+		zap_one(f, f->page);
 	dec_tlb_flush_pending(f->vma->vm_mm);
 }

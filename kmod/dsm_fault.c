@@ -86,13 +86,14 @@ static int admit(struct sonde_dsm *dsm, u32 page, bool is_write)
 }
 
 /* Under the page's lock. */
-static int show(struct sonde_dsm *dsm, struct vm_area_struct *vma, u32 page)
+static int show(struct sonde_dsm *dsm, struct vm_area_struct *vma, u32 page,
+		bool is_write)
 {
 	struct sonde_dsm_page *p = &dsm->pages[page];
 
 	/* Before: what is not marked is not taken back. */
-	WRITE_ONCE(p->flags, p->flags | DSM_MAPPED);
-	return sonde_dsm_show(dsm, vma, page, sonde_dsm_may_write(p->flags));
+	WRITE_ONCE(p->flags, p->flags | DSM_MAPPED | DSM_SEEN);
+	return sonde_dsm_show(dsm, vma, page, is_write);
 }
 
 /* Under the page's lock: the first of a kind tells, the others only wait. */
@@ -213,7 +214,7 @@ static int serve(struct sonde_dsm *dsm, struct vm_fault *vmf, u32 page,
 			ret = admit(dsm, page, is_write);
 	}
 	if (!ret)
-		ret = show(dsm, vmf->vma, page);
+		ret = show(dsm, vmf->vma, page, is_write);
 	else if (ret == -EAGAIN && !is_plain && !READ_ONCE(dsm->is_closed))
 		announce(dsm, page, is_write);
 	mutex_unlock(lock);
@@ -312,8 +313,10 @@ static void sonde_dsm_close(struct vm_area_struct *vma)
 	struct sonde_dsm *dsm = vma->vm_file->private_data;
 
 	down_write(&dsm->mapping);
-	if (!--dsm->nviews)
+	if (!--dsm->nviews) {
 		dsm->mm = NULL;
+		sonde_dsm_unkeep_all(dsm);
+	}
 	up_write(&dsm->mapping);
 }
 

@@ -33,14 +33,25 @@ int sonde_dsm_ring_init(struct sonde_dsm_ring *ring, u32 size)
 	return ring->entries ? 0 : -ENOMEM;
 }
 
-static void push(struct sonde_dsm_ring *ring, u32 entry)
+/**
+ * sonde_dsm_push() - add as the newest
+ * @ring: under the lock that it is under
+ * @entry: that is not in it
+ */
+void sonde_dsm_push(struct sonde_dsm_ring *ring, u32 entry)
 {
 	u32 at = ring->first + ring->count++;
 
 	ring->entries[at < ring->size ? at : at - ring->size] = entry;
 }
 
-static u32 pop(struct sonde_dsm_ring *ring)
+/**
+ * sonde_dsm_pop() - take the oldest
+ * @ring: as above, not empty
+ *
+ * Return: it.
+ */
+u32 sonde_dsm_pop(struct sonde_dsm_ring *ring)
 {
 	u32 entry = ring->entries[ring->first];
 
@@ -56,7 +67,7 @@ static u32 pop(struct sonde_dsm_ring *ring)
 static void queue_event(struct sonde_dsm *dsm, u32 event)
 {
 	if (!__test_and_set_bit(event, dsm->is_queued))
-		push(&dsm->events, event);
+		sonde_dsm_push(&dsm->events, event);
 }
 
 /**
@@ -79,7 +90,7 @@ void sonde_dsm_post(struct sonde_dsm *dsm, u32 page, bool is_write)
 /* Under the lock. False: the access has been answered already. */
 static bool take_event(struct sonde_dsm *dsm, struct sonde_dsm_event *event)
 {
-	const u32 number = pop(&dsm->events);
+	const u32 number = sonde_dsm_pop(&dsm->events);
 	const bool is_write = number & 1;
 
 	/* Before the page is looked at: who waits anew can tell so anew. */
@@ -197,7 +208,7 @@ void sonde_dsm_note(struct sonde_dsm *dsm, u32 page)
 	WRITE_ONCE(p->flags, was | DSM_WRITTEN | DSM_LISTED);
 	spin_lock(&dsm->lock);
 	if (!(was & DSM_LISTED))
-		push(&dsm->written, page);
+		sonde_dsm_push(&dsm->written, page);
 	dsm->writes++;
 	spin_unlock(&dsm->lock);
 }
@@ -216,7 +227,7 @@ bool sonde_dsm_take_written(struct sonde_dsm *dsm, u32 *page)
 	spin_lock(&dsm->lock);
 	is_there = dsm->written.count;
 	if (is_there)
-		*page = pop(&dsm->written);
+		*page = sonde_dsm_pop(&dsm->written);
 	spin_unlock(&dsm->lock);
 	return is_there;
 }

@@ -284,15 +284,13 @@ int sonde_ioc_dsm_peers(struct file *file, void __user *uarg, size_t usize)
 			    uarg, usize);
 	if (ret)
 		return ret;
-	if (args.flags || args.reserved || !args.npeers ||
-	    args.npeers > SONDE_DSM_PEERS_MAX || !dsm->ntable)
+	if (args.flags || args.reserved || !args.npeers || !dsm->ntable)
 		return -EINVAL;
-	fds = memdup_user(u64_to_user_ptr(args.fds),
-			  args.npeers * sizeof(*fds));
+	fds = sonde_dsm_get_list(args.fds, args.npeers, SONDE_DSM_PEERS_MAX);
 	if (IS_ERR(fds))
 		return PTR_ERR(fds);
 	ret = set_peers(dsm, fds, args.npeers);
-	kfree(fds);
+	kvfree(fds);
 	trace_sonde_dsm_peers(args.npeers, ret);
 	return ret;
 }

@@ -26,19 +26,40 @@
 
 static_assert(sizeof(struct sonde_dsm_protect) == 24);
 static_assert(sizeof(struct sonde_dsm_protect) >= SONDE_DSM_PROTECT_SIZE_VER0);
-static_assert(sizeof(struct sonde_dsm_collect) == 24);
+static_assert(sizeof(struct sonde_dsm_collect) == 32);
 static_assert(sizeof(struct sonde_dsm_collect) >= SONDE_DSM_COLLECT_SIZE_VER0);
 static_assert(sizeof(struct sonde_dsm_untwin) == 24);
 static_assert(sizeof(struct sonde_dsm_untwin) >= SONDE_DSM_UNTWIN_SIZE_VER0);
 
-/* Pages that user space names, all of which exist; to be freed by kvfree(). */
-static int get_list(const struct sonde_dsm *dsm, u64 uaddr, u32 n, u32 **out)
+/**
+ * sonde_dsm_get_list() - words of user space
+ * @uaddr: where they are
+ * @n: how many
+ * @most: that may be
+ *
+ * Return: them, to be freed by kvfree(), or -EINVAL, -EFAULT, -ENOMEM as a pointer.
+ */
+void *sonde_dsm_get_list(u64 uaddr, u32 n, u32 most)
 {
-	u32 i, *pages;
+	if (n > most)
+		return ERR_PTR(-EINVAL);
+	return vmemdup_user(u64_to_user_ptr(uaddr), n * sizeof(u32));
+}
 
-	if (n > SONDE_DSM_LIST)
-		return -EINVAL;
-	pages = vmemdup_user(u64_to_user_ptr(uaddr), n * sizeof(*pages));
+/**
+ * sonde_dsm_get_pages() - pages that user space names, all of which exist
+ * @dsm: the segment
+ * @uaddr: where their numbers are
+ * @n: how many
+ * @out: out: the numbers, to be freed by kvfree()
+ *
+ * Return: 0, -EINVAL, -EFAULT or -ENOMEM.
+ */
+int sonde_dsm_get_pages(const struct sonde_dsm *dsm, u64 uaddr, u32 n,
+			u32 **out)
+{
+	u32 i, *pages = sonde_dsm_get_list(uaddr, n, SONDE_DSM_LIST);
+
 	if (IS_ERR(pages))
 		return PTR_ERR(pages);
 	for (i = 0; i < n; i++) {
@@ -66,12 +87,18 @@ static struct vm_area_struct *find_view(const struct sonde_dsm *dsm,
 	       vma->vm_ops == &sonde_dsm_view_ops ? vma : NULL;
 }
 
-/*
- * Keeps the view where it is, and others from mapping it where there is none;
- * @f->vma is NULL then. Only whose @mm has it mapped may go on.
+/**
+ * sonde_dsm_begin() - before entries of the view are changed
+ * @dsm: the segment
+ * @mm: the address space; only the one that has the view mapped may go on
+ * @f: out: to flush with; its VMA is NULL where there is none
+ *
+ * Keeps the view where it is, and others from mapping it where there is none.
+ *
+ * Return: 0, -EINTR or -EPERM; after 0 sonde_dsm_end() is to follow.
  */
-static int begin(struct sonde_dsm *dsm, struct mm_struct *mm,
-		 struct sonde_dsm_flush *f)
+int sonde_dsm_begin(struct sonde_dsm *dsm, struct mm_struct *mm,
+		    struct sonde_dsm_flush *f)
 {
 	if (mmap_read_lock_killable(mm))
 		return -EINTR;
@@ -87,8 +114,14 @@ static int begin(struct sonde_dsm *dsm, struct mm_struct *mm,
 	return 0;
 }
 
-static void end(struct sonde_dsm *dsm, struct mm_struct *mm,
-		struct sonde_dsm_flush *f)
+/**
+ * sonde_dsm_end() - flush what was changed, and let go of the view
+ * @dsm: as for sonde_dsm_begin(), and so on
+ * @mm: .
+ * @f: .
+ */
+void sonde_dsm_end(struct sonde_dsm *dsm, struct mm_struct *mm,
+		   struct sonde_dsm_flush *f)
 {
 	sonde_dsm_flush_end(f);
 	up_read(&dsm->mapping);
@@ -103,12 +136,14 @@ static void restrict_entries(struct sonde_dsm_flush *f, u32 page, u32 was)
 	struct sonde_dsm *dsm = f->dsm;
 	struct sonde_dsm_page *p = &dsm->pages[page];
 	const unsigned long addr = sonde_dsm_addr(dsm, page);
+	unsigned int had;
 
 	if (!f->vma || !(was & DSM_MAPPED))
 		return;
 	if ((p->flags & DSM_PROTECTION) == SONDE_DSM_NONE) {
-		sonde_dsm_hide(f->vma->vm_mm, addr, sonde_dsm_unit(dsm));
-		WRITE_ONCE(p->flags, p->flags & ~DSM_MAPPED);
+		had = sonde_dsm_hide(f->vma->vm_mm, addr, sonde_dsm_unit(dsm));
+		WRITE_ONCE(p->flags, (p->flags & ~DSM_MAPPED) |
+			   (had & DSM_WAS_YOUNG ? DSM_SEEN : 0));
 	} else if (sonde_dsm_may_write(was) && !sonde_dsm_may_write(p->flags)) {
 		sonde_dsm_shut(f->vma->vm_mm, addr, sonde_dsm_unit(dsm));
 	} else {
@@ -141,10 +176,15 @@ static void protect_page(struct sonde_dsm_flush *f, u32 page, u32 protection)
 	u32 was, now;
 
 	mutex_lock(lock);
+	if (p->flags & DSM_KEPT)
+		sonde_dsm_unkeep(f, page);
 	was = p->flags;
 	now = (was & ~(DSM_PROTECTION | DSM_SHUT)) | protection;
 	if (protection != SONDE_DSM_NONE)
 		now &= ~DSM_WAITS;
+	/* What comes and goes, or is not noted, had better not be kept. */
+	if (protection != SONDE_DSM_READ)
+		now &= ~DSM_TURN;
 	if (protection == SONDE_DSM_WRITE)
 		now = let_write(dsm, page, now);
 	WRITE_ONCE(p->flags, now);
@@ -164,16 +204,15 @@ static int protect(struct sonde_dsm *dsm, const struct sonde_dsm_protect *args,
 	u32 i;
 	int ret;
 
-	ret = begin(dsm, current->mm, &f);
+	ret = sonde_dsm_begin(dsm, current->mm, &f);
 	if (ret)
 		return ret;
 	for (i = 0; i < args->npages; i++) {
 		protect_page(&f, pages[i], args->protection);
 		cond_resched();
 	}
-	end(dsm, current->mm, &f);
-	if (args->protection == SONDE_DSM_WRITE)
-		sonde_dsm_wake_starved(dsm);
+	sonde_dsm_end(dsm, current->mm, &f);
+	sonde_dsm_wake_starved(dsm);
 	return 0;
 }
 
@@ -189,7 +228,7 @@ static int ioc_protect(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
 		return ret;
 	if (args.protection > SONDE_DSM_WRITE || args.reserved)
 		return -EINVAL;
-	ret = get_list(dsm, args.pages, args.npages, &pages);
+	ret = sonde_dsm_get_pages(dsm, args.pages, args.npages, &pages);
 	if (ret)
 		return ret;
 	ret = protect(dsm, &args, pages);
@@ -267,10 +306,10 @@ int sonde_dsm_shut_page(struct sonde_dsm *dsm, u32 page)
 		return ret;
 	if (!mm)
 		return shut_unmapped(dsm, page);
-	ret = begin(dsm, mm, &f);
+	ret = sonde_dsm_begin(dsm, mm, &f);
 	if (!ret) {
 		shut_page(&f, page);
-		end(dsm, mm, &f);
+		sonde_dsm_end(dsm, mm, &f);
 	}
 	mmput(mm);
 	return ret == -EPERM ? -EAGAIN : ret;
@@ -308,12 +347,35 @@ static bool collect_page(struct sonde_dsm_flush *f,
 	was = p->flags;
 	written->twin = p->twin;
 	WRITE_ONCE(p->flags, (was & ~(DSM_WRITTEN | DSM_LISTED)) |
-		   (p->twin == SONDE_DSM_NO_TWIN ? 0 : DSM_TOLD));
+		   (was & DSM_WRITTEN && p->twin != SONDE_DSM_NO_TWIN ?
+		    DSM_TOLD : 0));
 	if (was & DSM_WRITTEN && dsm->is_copied)
 		forget_copies(dsm, written->page);
-	restrict_entries(f, written->page, was);
+	if (!(was & DSM_WRITTEN) || !sonde_dsm_keep(f, written->page))
+		restrict_entries(f, written->page, was);
 	mutex_unlock(lock);
 	return was & DSM_WRITTEN;
+}
+
+/* False if it was not written, or is not kept any more: then that is on its list. */
+static bool look_at_page(struct sonde_dsm_flush *f,
+			 struct sonde_dsm_written *written)
+{
+	struct sonde_dsm *dsm = f->dsm;
+	struct sonde_dsm_page *p = &dsm->pages[written->page];
+	struct mutex *lock = sonde_dsm_lock_of(dsm, written->page);
+	bool is_written;
+
+	mutex_lock(lock);
+	is_written = sonde_dsm_look(f, written->page);
+	if (is_written) {
+		written->twin = p->twin;
+		WRITE_ONCE(p->flags, p->flags | DSM_TOLD);
+		if (dsm->is_copied)
+			forget_copies(dsm, written->page);
+	}
+	mutex_unlock(lock);
+	return is_written;
 }
 
 /* The list could not be told. The page may have been written again meanwhile. */
@@ -329,22 +391,59 @@ static void uncollect_page(struct sonde_dsm *dsm, u32 page)
 	mutex_unlock(lock);
 }
 
-static int collect(struct sonde_dsm *dsm, struct sonde_dsm_written *written,
-		   u32 room, u32 *count)
+/*
+ * There is room for all that were noted or kept when it was made: others may add to what
+ * is noted meanwhile, which is for the next call.
+ */
+static void collect(struct sonde_dsm_flush *f, u32 noted, u32 kept,
+		    struct sonde_dsm_collect *args,
+		    struct sonde_dsm_written *written)
 {
-	struct sonde_dsm_flush f;
-	int ret;
+	struct sonde_dsm *dsm = f->dsm;
 
-	ret = begin(dsm, current->mm, &f);
-	if (ret)
-		return ret;
-	while (*count < room &&
-	       sonde_dsm_take_written(dsm, &written[*count].page)) {
-		*count += collect_page(&f, &written[*count]);
+	for (; noted && args->count < args->room; noted--) {
+		if (!sonde_dsm_take_written(dsm, &written[args->count].page))
+			break;
+		args->count += collect_page(f, &written[args->count]);
 		cond_resched();
 	}
-	end(dsm, current->mm, &f);
-	return 0;
+	for (; kept && args->count < args->room; kept--) {
+		written[args->count].page = sonde_dsm_pop(&dsm->kept);
+		if (look_at_page(f, &written[args->count])) {
+			args->count++;
+			args->unseen++;
+		}
+		cond_resched();
+	}
+}
+
+static int collect_all(struct sonde_dsm *dsm, struct sonde_dsm_collect *args,
+		       struct sonde_dsm_written **written)
+{
+	struct sonde_dsm_flush f;
+	const u32 asked = args->room;
+	u32 noted, kept;
+	int ret;
+
+	ret = sonde_dsm_begin(dsm, current->mm, &f);
+	if (ret)
+		return ret;
+	mutex_lock(&dsm->looking);
+	kept = dsm->kept.count;
+	noted = READ_ONCE(dsm->written.count);
+	args->room = min(args->room, noted + kept);
+	*written = kvmalloc_array(args->room, sizeof(**written),
+				  GFP_KERNEL_ACCOUNT);
+	if (*written) {
+		collect(&f, noted, kept, args, *written);
+		sonde_dsm_take_turn(dsm, args->count, args->count < asked);
+	} else {
+		ret = -ENOMEM;
+	}
+	mutex_unlock(&dsm->looking);
+	sonde_dsm_end(dsm, current->mm, &f);
+	sonde_dsm_wake_starved(dsm);
+	return ret;
 }
 
 static int tell_collected(const struct sonde_dsm_collect *args,
@@ -360,7 +459,7 @@ static int tell_collected(const struct sonde_dsm_collect *args,
 
 static int ioc_collect(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
 {
-	struct sonde_dsm_written *written;
+	struct sonde_dsm_written *written = NULL;
 	struct sonde_dsm_collect args;
 	u32 i;
 	int ret;
@@ -369,16 +468,11 @@ static int ioc_collect(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
 			    uarg, usize);
 	if (ret)
 		return ret;
-	if (args.flags || args.room > SONDE_DSM_LIST)
+	if (args.flags || args.reserved || args.room > SONDE_DSM_LIST)
 		return -EINVAL;
-	/* Others may add to it; what is more than this is for the next call. */
-	args.room = min(args.room, READ_ONCE(dsm->written.count));
 	args.count = 0;
-	written = kvmalloc_array(args.room, sizeof(*written),
-				 GFP_KERNEL_ACCOUNT);
-	if (!written)
-		return -ENOMEM;
-	ret = collect(dsm, written, args.room, &args.count);
+	args.unseen = 0;
+	ret = collect_all(dsm, &args, &written);
 	if (!ret)
 		ret = tell_collected(&args, written, uarg, usize);
 	for (i = 0; ret == -EFAULT && i < args.count; i++)
@@ -390,7 +484,7 @@ static int ioc_collect(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
 
 /* ---- twins -------------------------------------------------------------- */
 
-/* What was written since it was collected needs its twin still. */
+/* What was written since it was collected, or is kept, needs its twin still. */
 static bool untwin_page(struct sonde_dsm *dsm, u32 page)
 {
 	struct sonde_dsm_page *p = &dsm->pages[page];
@@ -398,9 +492,12 @@ static bool untwin_page(struct sonde_dsm *dsm, u32 page)
 	bool is_free;
 
 	mutex_lock(lock);
-	is_free = p->twin != SONDE_DSM_NO_TWIN && !(p->flags & DSM_WRITTEN);
+	is_free = p->twin != SONDE_DSM_NO_TWIN &&
+		  !(p->flags & (DSM_WRITTEN | DSM_KEPT));
 	if (is_free)
 		sonde_dsm_twin_drop(dsm, page);
+	else if (!(p->flags & DSM_WRITTEN))
+		WRITE_ONCE(p->flags, p->flags & ~DSM_TOLD);
 	mutex_unlock(lock);
 	return is_free;
 }
@@ -430,7 +527,7 @@ static int ioc_untwin(struct sonde_dsm *dsm, void __user *uarg, size_t usize)
 		return ret;
 	if (args.flags || args.reserved)
 		return -EINVAL;
-	ret = get_list(dsm, args.pages, args.npages, &pages);
+	ret = sonde_dsm_get_pages(dsm, args.pages, args.npages, &pages);
 	if (ret)
 		return ret;
 	trace_sonde_dsm_untwin(args.npages, untwin(dsm, pages, args.npages));
@@ -457,6 +554,8 @@ long sonde_dsm_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return ioc_collect(dsm, uarg, _IOC_SIZE(cmd));
 	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_UNTWIN))
 		return ioc_untwin(dsm, uarg, _IOC_SIZE(cmd));
+	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_ACCESSED))
+		return sonde_ioc_dsm_accessed(dsm, uarg, _IOC_SIZE(cmd));
 	if (sonde_is_same_command(cmd, SONDE_IOC_DSM_PEERS))
 		return sonde_ioc_dsm_peers(file, uarg, _IOC_SIZE(cmd));
 	return -ENOTTY;

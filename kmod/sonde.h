@@ -91,6 +91,7 @@ struct sonde_ioctl {
 #define SONDE_DSM_COLLECT_SIZE_VER0	24
 #define SONDE_DSM_UNTWIN_SIZE_VER0	24
 #define SONDE_DSM_PEERS_SIZE_VER0	24
+#define SONDE_DSM_ACCESSED_SIZE_VER0	32
 
 /* A command is known by everything but its size: that is the caller's. */
 static inline bool sonde_is_same_command(unsigned int a, unsigned int b)

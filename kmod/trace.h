@@ -298,6 +298,20 @@ TRACE_EVENT(sonde_dsm_untwin,
 	TP_printk("npages=%u freed=%u", __entry->npages, __entry->freed)
 );
 
+TRACE_EVENT(sonde_dsm_accessed,
+	TP_PROTO(u32 npages, int ret),
+	TP_ARGS(npages, ret),
+	TP_STRUCT__entry(
+		__field(u32, npages)
+		__field(int, ret)
+	),
+	TP_fast_assign(
+		__entry->npages = npages;
+		__entry->ret = ret;
+	),
+	TP_printk("npages=%u ret=%d", __entry->npages, __entry->ret)
+);
+
 TRACE_EVENT(sonde_dsm_peers,
 	TP_PROTO(u32 npeers, int ret),
 	TP_ARGS(npeers, ret),

@@ -84,6 +84,10 @@ static const char *name_feature(unsigned int bit)
 		return "dsm";
 	case SONDE_FEAT_DSM_PEERS:
 		return "dsm-peers";
+	case SONDE_FEAT_DSM_KEEP:
+		return "dsm-keep";
+	case SONDE_FEAT_DSM_ACCESSED:
+		return "dsm-accessed";
 	default:
 		return NULL;
 	}

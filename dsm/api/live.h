@@ -13,11 +13,12 @@
 #include "../core/core.h"
 
 #define DSM_LIVE_NAME	"sonde-dsm-live"
-#define DSM_LIVE_MAGIC	UINT64_C(0x31766c646e6f7306)	/* changes with what stands below */
+#define DSM_LIVE_MAGIC	UINT64_C(0x31766c646e6f7307)	/* changes with what stands below */
 
 struct dsm_stats {
 	struct dsm_counters core;
 	uint64_t lock_waits, lock_wait_ns;
+	uint64_t unseen;	/* pages found written that had no fault, module only */
 };
 
 /* Of all kinds, sent. */

@@ -25,6 +25,7 @@ void dsm_stats_now(struct dsm_run *run, struct dsm_stats *stats)
 	stats->core = *dsm_core_counters(run->core);
 	stats->lock_waits = atomic_load_explicit(&run->lock_waits, memory_order_relaxed);
 	stats->lock_wait_ns = atomic_load_explicit(&run->lock_wait_ns, memory_order_relaxed);
+	stats->unseen = run->fault->unseen;
 }
 
 static bool is_any(const struct dsm_page_counters *c)
@@ -161,6 +162,11 @@ static uint64_t lock_waits(const struct dsm_stats *s)
 	return s->lock_waits;
 }
 
+static uint64_t unseen(const struct dsm_stats *s)
+{
+	return s->unseen;
+}
+
 static uint64_t lock_wait_us(const struct dsm_stats *s)
 {
 	return s->lock_wait_ns / 1000;
@@ -170,7 +176,8 @@ static const struct column columns[] = {
 	{ "messages", "messages", dsm_stats_messages }, { "bytes", "bytes", dsm_stats_bytes },
 	{ "requests", "fetches", fetches }, { "copies", "copies", copies },
 	{ "reads", "read_faults", read_faults },
-	{ "writes", "write_faults", write_faults }, { "twins", "twins", twins },
+	{ "writes", "write_faults", write_faults }, { "unseen", "unseen", unseen },
+	{ "twins", "twins", twins },
 	{ "diffs", "diffs", diffs }, { "diff B", "diff_bytes", diff_bytes },
 	{ "voided", "invalidations", invalidations }, { "locks", "locks", lock_waits },
 	{ "wait us", "lock_wait_us", lock_wait_us }, { "races", "races", races },

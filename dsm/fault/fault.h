@@ -16,8 +16,10 @@
  *
  * Back ends with DSM_FAULT_WRITES let a thread write a page that is DSM_READ at once
  * and remember it: written() takes the list, and from then on writes are noticed anew.
- * Their twin() returns the page as it was before the first of these writes. Without it a
- * write to a DSM_READ page is a fault like any other.
+ * Their twin() returns the page as it was before the first of these writes; what is taken
+ * from the page is put into it before untwin(), or the page gets another protection, for it
+ * may be the twin of the next writes. Without it a write to a DSM_READ page is a fault like
+ * any other.
  *
  * One thread at a time calls these functions, but another may call next() meanwhile.
  */
@@ -67,8 +69,8 @@ struct dsm_fault_ops {
 	void *(*twin)(struct dsm_fault *fault, uint32_t page);
 	void (*untwin)(struct dsm_fault *fault, uint32_t page);
 
-	/* DSM_FAULT_WRITES: pages written since the last call, at most @room; these are
-	 * write-protected again before the list is returned. */
+	/* DSM_FAULT_WRITES: pages written since the last call, at most @room; writes to these
+	 * are noticed anew before the list is returned. */
 	ssize_t (*written)(struct dsm_fault *fault, uint32_t *pages, size_t room);
 	/* DSM_FAULT_EVENTS: 1 and an event, 0 if there is none now. */
 	int (*next)(struct dsm_fault *fault, struct dsm_fault_event *event);
@@ -89,6 +91,7 @@ struct dsm_fault {
 	unsigned char *view, *alias;
 	int fd;				/* to poll with DSM_FAULT_EVENTS, else -1 */
 	unsigned int caps;		/* of ops->caps what this memory has */
+	uint64_t unseen;		/* of the pages told by written(): that had no fault */
 	char why[200];			/* of the last error: what is missing, what would help */
 };
 

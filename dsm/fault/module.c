@@ -6,6 +6,9 @@
  * There is room for a twin of every page, so none is ever lacking; memory comes only as it
  * is used. Twins that are not needed any more are given back together, at the latest
  * before written pages are asked for again.
+ *
+ * Pages that are written in one interval after the other the module keeps writable, with
+ * their twin: who releases has put into that what was sent (SONDE_DSM_KEEP).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,12 +84,12 @@ static int give_back(struct segment *s)
 static int collect(struct segment *s, uint32_t *pages, size_t room)
 {
 	struct sonde_dsm_collect args = {
-		.size = sizeof(args), .written = (uintptr_t)s->written,
-		.room = room < BATCH ? (uint32_t)room : BATCH,
+		.size = sizeof(args), .written = (uintptr_t)s->written, .room = (uint32_t)room,
 	};
 
 	if (ioctl(s->f.fd, SONDE_IOC_DSM_COLLECT, &args))
 		return fail(s, "SONDE_IOC_DSM_COLLECT");
+	s->f.unseen += args.unseen;
 	for (uint32_t i = 0; i < args.count; i++) {
 		pages[i] = s->written[i].page;
 		s->twin[pages[i]] = s->written[i].twin;
@@ -97,18 +100,19 @@ static int collect(struct segment *s, uint32_t *pages, size_t room)
 static ssize_t written(struct dsm_fault *fault, uint32_t *pages, size_t room)
 {
 	struct segment *s = (struct segment *)fault;
-	size_t n = 0;
+	size_t n = 0, asked;
 	int got = give_back(s);
 
 	if (got)
 		return got;
-	while (n < room) {
-		got = collect(s, pages + n, room - n);
+	do {
+		asked = room - n < BATCH ? room - n : BATCH;
+		got = collect(s, pages + n, asked);
 		/* What has been taken is to be told. */
-		if (got <= 0)
+		if (got < 0)
 			return n ? (ssize_t)n : got;
 		n += (size_t)got;
-	}
+	} while (n < room && (size_t)got == asked);
 	return (ssize_t)n;
 }
 
@@ -261,9 +265,11 @@ static int open_segment(struct segment *s, char *why, size_t len)
 	if (dev < 0)
 		return dev;
 	if (features & SONDE_FEAT_DSM_PEERS)
-		args.flags = SONDE_DSM_PEERS;
+		args.flags |= SONDE_DSM_PEERS;
 	else
 		s->f.caps &= ~DSM_FAULT_PEERS;
+	if (features & SONDE_FEAT_DSM_KEEP)
+		args.flags |= SONDE_DSM_KEEP;
 	err = ioctl(dev, SONDE_IOC_DSM_CREATE, &args) ? -errno : 0;
 	close(dev);
 	switch (err) {

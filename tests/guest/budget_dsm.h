@@ -6,15 +6,19 @@
  *
  * write	a first write with its twin, the list of what was written, protected again,
  *		and the twin given back
+ * keep	the same of a page that is kept writable (SONDE_DSM_KEEP), so without a fault
+ * look	of such a page that was not written: that the list is asked for
+ * switch	two turns of write after which a page is kept, and the end of that by a
+ *		protection: what that is more than the same where pages are not kept
+ * accessed	the question whether a page was accessed, of one that was
  * miss		a page is void, read, copied into by whoever serves it, and readable; another
  *		thread serves a segment, so this has the switches to it and back
  * copy		the same of a page that is offered: the kernel copies it from another segment
  * shut		the same of a page that may be written unnoticed there, so it is shut first
  * protect	a list of pages that lie apart is protected from writing, and opened again
  *
- * This process has exported memory before, so it has an MMU notifier, for which each page
- * of a list is zapped: where there is none a turn of write takes 3,300 instructions, of
- * miss 13,700 and of protect 570.
+ * This process has exported no memory yet. Where it has, there is an MMU notifier, for
+ * which each page of a list is zapped, and no page is kept.
  */
 #ifndef TESTS_GUEST_BUDGET_DSM_H
 #define TESTS_GUEST_BUDGET_DSM_H
@@ -25,14 +29,16 @@
 #define DSM_PAGES	1024
 #define DSM_LIST	512	/* every second one */
 #define DSM_MISSES	32
+#define DSM_LOOKS	4
 
 static struct {
-	int fd, home;
+	int fd, home, kept;
 	bool is_ready, is_trapped;
-	char *view, *alias, *twins, *weak, *weak_alias, *home_view;
+	_Atomic bool is_over;
+	char *view, *alias, *twins, *weak, *weak_alias, *home_view, *kept_view;
 	struct sonde_dsm_copy *table, *home_table;
 	uint32_t list[DSM_LIST];
-	struct sonde_dsm_written written[DSM_LIST];
+	struct sonde_dsm_written written[DSM_LIST + 1];
 	pthread_t server;
 } dsm;
 
@@ -71,6 +77,8 @@ static void *serve_misses(void *arg)
 	while (read(dsm.fd, &event, sizeof(event)) == sizeof(event)) {
 		memcpy(dsm.alias + event.page * SMALL, dsm.twins, SMALL);
 		protect_dsm(&event.page, 1, SONDE_DSM_READ);
+		if (dsm.is_over)
+			return NULL;
 	}
 	return NULL;
 }
@@ -120,6 +128,22 @@ static void make_home(int dev)
 	}
 }
 
+/* A segment that keeps pages writable, all of them there. */
+static void make_kept(int dev)
+{
+	struct sonde_dsm_create args = {
+		.size = sizeof(args), .flags = SONDE_DSM_KEEP, .npages = DSM_PAGES,
+		.ntwins = DSM_PAGES, .unit = SMALL,
+	};
+
+	if (ioctl(dev, SONDE_IOC_DSM_CREATE, &args))
+		die("SONDE_IOC_DSM_CREATE");
+	dsm.kept = args.fd;
+	dsm.kept_view = map_dsm(dsm.kept, SONDE_DSM_VIEW);
+	memset(map_dsm(dsm.kept, SONDE_DSM_ALIAS), 1, DSM_PAGES * SMALL);
+	memset(map_dsm(dsm.kept, SONDE_DSM_TWINS), 1, DSM_PAGES * SMALL);
+}
+
 /* Pages that are there, and a list whose pages have others between them. */
 static void make_dsm(void)
 {
@@ -128,12 +152,14 @@ static void make_dsm(void)
 		.ntwins = DSM_PAGES, .unit = SMALL,
 	};
 	struct sigaction action = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO };
-	int dev = open("/dev/sonde", O_RDWR | O_CLOEXEC), weak = memfd_create("weak", MFD_CLOEXEC);
+	int dev, weak;
 	uint32_t i;
 
 	if (dsm.is_ready)
 		return;
 	dsm.is_ready = true;
+	dev = open("/dev/sonde", O_RDWR | O_CLOEXEC);
+	weak = memfd_create("weak", MFD_CLOEXEC);
 	if (dev < 0 || ioctl(dev, SONDE_IOC_DSM_CREATE, &args))
 		die("SONDE_IOC_DSM_CREATE");
 	dsm.fd = args.fd;
@@ -152,26 +178,97 @@ static void make_dsm(void)
 	memset(dsm.twins, 1, DSM_PAGES * SMALL);
 	protect_dsm(dsm.list, DSM_LIST, SONDE_DSM_READ);
 	make_home(dev);
+	make_kept(dev);
 	close(dev);
 }
 
-static int call_dsm_write(const struct target *t)
+/* With room for one page more, so that it is the end of the list. */
+static int count_written(int fd)
 {
 	struct sonde_dsm_collect collect = {
-		.size = sizeof(collect), .written = (uintptr_t)dsm.written, .room = DSM_LIST,
+		.size = sizeof(collect), .written = (uintptr_t)dsm.written, .room = DSM_LIST + 1,
 	};
+
+	return ioctl(fd, SONDE_IOC_DSM_COLLECT, &collect) ? -1 : (int)collect.count;
+}
+
+static int write_turn(int fd, char *view)
+{
 	struct sonde_dsm_untwin untwin = {
 		.size = sizeof(untwin), .pages = (uintptr_t)dsm.list, .npages = DSM_LIST,
 	};
 	int i;
 
+	for (i = 0; i < DSM_LIST; i++)
+		((volatile char *)view)[dsm.list[i] * SMALL] = 2;
+	if (count_written(fd) != DSM_LIST)
+		return -1;
+	return ioctl(fd, SONDE_IOC_DSM_UNTWIN, &untwin);
+}
+
+static int call_dsm_write(const struct target *t)
+{
+	(void)t;
+	make_dsm();
+	return write_turn(dsm.fd, dsm.view);
+}
+
+static int call_dsm_keep(const struct target *t)
+{
+	(void)t;
+	make_dsm();
+	return write_turn(dsm.kept, dsm.kept_view);
+}
+
+static int call_dsm_look(const struct target *t)
+{
+	int i, failed = call_dsm_keep(t);
+
+	for (i = 0; i < DSM_LOOKS; i++)
+		failed |= count_written(dsm.kept);
+	return failed;
+}
+
+/* Protected from all else between: then none of the list is kept. */
+static int switch_turns(int fd, char *view)
+{
+	protect_of(fd, dsm.list, DSM_LIST, SONDE_DSM_NOTE);
+	protect_of(fd, dsm.list, DSM_LIST, SONDE_DSM_READ);
+	if (write_turn(fd, view) || write_turn(fd, view))
+		return -1;
+	protect_of(fd, dsm.list, DSM_LIST, SONDE_DSM_READ);
+	return 0;
+}
+
+static int call_dsm_switch(const struct target *t)
+{
+	(void)t;
+	make_dsm();
+	return switch_turns(dsm.kept, dsm.kept_view);
+}
+
+static int call_dsm_no_switch(const struct target *t)
+{
+	(void)t;
+	make_dsm();
+	return switch_turns(dsm.fd, dsm.view);
+}
+
+static int call_dsm_accessed(const struct target *t)
+{
+	static uint8_t is[DSM_LIST];
+	struct sonde_dsm_accessed args = {
+		.size = sizeof(args), .pages = (uintptr_t)dsm.list, .npages = DSM_LIST,
+		.accessed = (uintptr_t)is,
+	};
+	int i, failed;
+
 	(void)t;
 	make_dsm();
 	for (i = 0; i < DSM_LIST; i++)
-		((volatile char *)dsm.view)[dsm.list[i] * SMALL] = 2;
-	if (ioctl(dsm.fd, SONDE_IOC_DSM_COLLECT, &collect) || collect.count != DSM_LIST)
-		return -1;
-	return ioctl(dsm.fd, SONDE_IOC_DSM_UNTWIN, &untwin);
+		(void)((volatile char *)dsm.view)[dsm.list[i] * SMALL];
+	failed = ioctl(dsm.fd, SONDE_IOC_DSM_ACCESSED, &args);
+	return failed || !is[0] || !is[DSM_LIST - 1];
 }
 
 static int call_dsm_write_sigsegv(const struct target *t)
@@ -205,9 +302,12 @@ static void end_server(void)
 {
 	if (!dsm.server)
 		return;
-	pthread_cancel(dsm.server);
+	dsm.is_over = true;
+	protect_dsm(dsm.list, 1, SONDE_DSM_NONE);
+	(void)((volatile char *)dsm.view)[dsm.list[0] * SMALL];
 	pthread_join(dsm.server, NULL);
 	dsm.server = 0;
+	dsm.is_over = false;
 }
 
 /* They are shut in the home from the first turn on. */

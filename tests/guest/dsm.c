@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "dsm.h"
+#include "dsm_writers.h"
 #include "region.h"
 
 #define PAGES	64U
@@ -318,12 +318,6 @@ static void without_twins_each_write_is_an_event(void)
 
 /* ---- siblings on other processors --------------------------------------- */
 
-static struct {
-	struct segment s;
-	_Atomic int stop;
-	_Atomic uint64_t looks;
-} run;
-
 /* Reads a page all the time, through a translation that its processor keeps. */
 static void *look_at_pages(void *arg)
 {
@@ -365,101 +359,15 @@ static void siblings_see_nothing_of_what_they_may_not(void)
 	check_int(pthread_join(thread, NULL), 0);
 }
 
-/* Other threads count in all pages; page @i's counters are not two threads'. */
-static void *count_in_pages(void *arg)
-{
-	const size_t me = (size_t)arg, unit = run.s.unit;
-	uint32_t x = me + 1, page;
-	volatile uint32_t *at;
-
-	while (!run.stop) {
-		x = x * 1664525 + 1013904223;
-		page = (x >> 16) % run.s.npages;
-		at = (volatile uint32_t *)(void *)(page_at(&run.s, page) +
-					   (x >> 8) % 8 * (unit / 8)) + me;
-		++*at;
-		run.looks++;
-	}
-	return NULL;
-}
-
-/* What a diff would carry: words of the page that differ from its twin. */
-static void apply_diff(uint32_t *home, const struct sonde_dsm_written *w)
-{
-	const size_t words = run.s.unit / sizeof(uint32_t);
-	const uint32_t *now = (const uint32_t *)(void *)run.s.alias + w->page * words;
-	uint32_t *twin = (uint32_t *)(void *)run.s.twins + w->twin * words;
-	size_t i;
-
-	for (i = 0; i < words; i++) {
-		const uint32_t word = ((const volatile uint32_t *)now)[i];
-
-		if (word != twin[i])
-			home[w->page * words + i] = twin[i] = word;
-	}
-}
-
-static void ship_diffs(uint32_t *home)
-{
-	struct sonde_dsm_written w[8];
-	uint32_t i, n;
-
-	n = collect(&run.s, w, 8);
-	for (i = 0; i < n; i++) {
-		check(w[i].twin != SONDE_DSM_NO_TWIN);
-		apply_diff(home, &w[i]);
-		untwin(&run.s, w[i].page);
-	}
-}
-
-static void no_write_is_lost(uint32_t unit, uint32_t npages, uint32_t ntwins)
-{
-	const size_t size = (size_t)npages * unit;
-	uint32_t *home = calloc(1, size);
-	time_t deadline = time(NULL) + 60, soon = time(NULL) + 3;
-	struct sonde_dsm_event event;
-	pthread_t threads[2];
-	size_t i, rounds;
-
-	check(home);
-	run.s = make_segment(npages, ntwins, unit);
-	run.stop = 0;
-	run.looks = 0;
-	for (i = 0; i < 2; i++)
-		check_int(pthread_create(&threads[i], NULL, count_in_pages, (void *)i), 0);
-	for (rounds = 0; time(NULL) < soon || (time(NULL) < deadline &&
-	     (rounds < 100 || told(&run.s, "writes") < 100)); rounds++) {
-		while (next_event(&run.s, &event))
-			check_int(event.flags, SONDE_DSM_EVENT_WRITE);
-		ship_diffs(home);
-	}
-	run.stop = 1;
-	/* Whoever lacks a twin is to come to an end. */
-	while (told(&run.s, "written") || told(&run.s, "twins-free") < ntwins)
-		ship_diffs(home);
-	for (i = 0; i < 2; i++)
-		check_int(pthread_join(threads[i], NULL), 0);
-	while (told(&run.s, "written"))
-		ship_diffs(home);
-	check(!memcmp(home, run.s.alias, size));
-	printf("# %zu rounds, %llu writes, %llu faults, %llu waits\n", rounds,
-	       (unsigned long long)run.looks, told(&run.s, "writes"),
-	       told(&run.s, "misses"));
-	check(rounds >= 100 && told(&run.s, "writes") >= 100);
-	check_int(told(&run.s, "twins-free"), ntwins);
-	end_segment(&run.s);
-	free(home);
-}
-
 static void no_write_is_lost_between_twin_and_list(void)
 {
-	no_write_is_lost(SMALL_PAGE, 8, 8);
-	no_write_is_lost(16384, 4, 4);
+	no_write_is_lost(0, SMALL_PAGE, 8, 8);
+	no_write_is_lost(0, 16384, 4, 4);
 }
 
 static void no_write_is_lost_where_twins_are_few(void)
 {
-	no_write_is_lost(SMALL_PAGE, 16, 3);
+	no_write_is_lost(0, SMALL_PAGE, 16, 3);
 }
 
 /* Devices that share the address space are to be told too: another way. */
@@ -468,7 +376,7 @@ static void neither_where_others_watch_the_address_space(void)
 	int dev = open_node(MAIN_NODE);
 	int fd = export_region(dev, map_small(SMALL_PAGE), SMALL_PAGE, SONDE_REGION_READ);
 
-	no_write_is_lost(SMALL_PAGE, 8, 8);
+	no_write_is_lost(0, SMALL_PAGE, 8, 8);
 	siblings_see_nothing_of_what_they_may_not();
 	close(fd);
 }

@@ -27,6 +27,7 @@ static struct sonde_dsm_create create_of(uint64_t npages, uint64_t ntwins, uint3
 }
 
 /* The descriptor, or -errno. */
+__attribute__((unused))
 static int try_create(uint64_t npages, uint64_t ntwins, uint32_t unit)
 {
 	struct sonde_dsm_create args = create_of(npages, ntwins, unit);
@@ -46,19 +47,31 @@ static char *map_segment(int fd, size_t len, uint64_t offset)
 	return p;
 }
 
-/* With events to be had without waiting. */
+/* With events to be had without waiting; SONDE_DSM_* for @flags. */
 __attribute__((unused))
-static struct segment make_segment(uint32_t npages, uint32_t ntwins, uint32_t unit)
+static struct segment make_segment_with(uint32_t flags, uint32_t npages, uint32_t ntwins,
+					uint32_t unit)
 {
-	struct segment s = { try_create(npages, ntwins, unit), npages, ntwins, unit, 0, 0, 0 };
+	struct sonde_dsm_create args = create_of(npages, ntwins, unit);
+	struct segment s = { -1, npages, ntwins, unit, 0, 0, 0 };
+	int dev = open_node(MAIN_NODE);
 
-	check_msg(s.fd >= 0, "SONDE_IOC_DSM_CREATE: %s", strerror(-s.fd));
+	args.flags = flags;
+	check_int(do_ioctl(dev, SONDE_IOC_DSM_CREATE, &args), 0);
+	close(dev);
+	s.fd = args.fd;
 	check_int(fcntl(s.fd, F_SETFL, O_NONBLOCK), 0);
 	s.view = map_segment(s.fd, (size_t)npages * unit, SONDE_DSM_VIEW);
 	s.alias = map_segment(s.fd, (size_t)npages * unit, SONDE_DSM_ALIAS);
 	if (ntwins)
 		s.twins = map_segment(s.fd, (size_t)ntwins * unit, SONDE_DSM_TWINS);
 	return s;
+}
+
+__attribute__((unused))
+static struct segment make_segment(uint32_t npages, uint32_t ntwins, uint32_t unit)
+{
+	return make_segment_with(0, npages, ntwins, unit);
 }
 
 __attribute__((unused))
@@ -128,6 +141,18 @@ static void untwin(const struct segment *s, uint32_t page)
 	check_int(try_untwin(s, &page, 1), 0);
 }
 
+__attribute__((unused))
+static int try_accessed(const struct segment *s, const uint32_t *pages, uint32_t n,
+			uint8_t *accessed)
+{
+	struct sonde_dsm_accessed args = {
+		.size = sizeof(args), .pages = (uintptr_t)pages,
+		.accessed = (uintptr_t)accessed, .npages = n,
+	};
+
+	return do_ioctl(s->fd, SONDE_IOC_DSM_ACCESSED, &args);
+}
+
 /* Whether there is one now. */
 __attribute__((unused))
 static bool next_event(const struct segment *s, struct sonde_dsm_event *event)
@@ -147,9 +172,11 @@ static struct sonde_dsm_event await_event(const struct segment *s)
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 	struct sonde_dsm_event event;
 
-	check_int(poll(&p, 1, 60000), 1);
-	check_int(p.revents, POLLIN);
-	check(next_event(s, &event));
+	/* One that was answered before it is read is left out. */
+	do {
+		check_int(poll(&p, 1, 60000), 1);
+		check_int(p.revents, POLLIN);
+	} while (!next_event(s, &event));
 	return event;
 }
 

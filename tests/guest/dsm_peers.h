@@ -11,23 +11,21 @@ struct relative {
 };
 
 __attribute__((unused))
-static struct relative make_relative(uint32_t npages, uint32_t ntwins, uint32_t unit)
+static struct relative make_relative_with(uint32_t flags, uint32_t npages, uint32_t ntwins,
+					  uint32_t unit)
 {
-	struct sonde_dsm_create args = create_of(npages, ntwins, unit);
-	int dev = open_node(MAIN_NODE);
-	struct relative r = { .s = { -1, npages, ntwins, unit, 0, 0, 0 } };
+	struct relative r = {
+		.s = make_segment_with(SONDE_DSM_PEERS | flags, npages, ntwins, unit),
+	};
 
-	args.flags = SONDE_DSM_PEERS;
-	check_int(do_ioctl(dev, SONDE_IOC_DSM_CREATE, &args), 0);
-	close(dev);
-	r.s.fd = args.fd;
-	check_int(fcntl(r.s.fd, F_SETFL, O_NONBLOCK), 0);
-	r.s.view = map_segment(r.s.fd, (size_t)npages * unit, SONDE_DSM_VIEW);
-	r.s.alias = map_segment(r.s.fd, (size_t)npages * unit, SONDE_DSM_ALIAS);
-	if (ntwins)
-		r.s.twins = map_segment(r.s.fd, (size_t)ntwins * unit, SONDE_DSM_TWINS);
 	r.table = (void *)map_segment(r.s.fd, npages * sizeof(*r.table), SONDE_DSM_TABLE);
 	return r;
+}
+
+__attribute__((unused))
+static struct relative make_relative(uint32_t npages, uint32_t ntwins, uint32_t unit)
+{
+	return make_relative_with(0, npages, ntwins, unit);
 }
 
 __attribute__((unused))

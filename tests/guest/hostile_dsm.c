@@ -157,6 +157,18 @@ static void call_untwin(struct caller *me, bool is_valid)
 	expect("untwin", try_untwin(&me->s, pages, n), is_valid);
 }
 
+static void call_accessed(struct caller *me, bool is_valid)
+{
+	uint32_t pages[PAGES], n = draw_pages(&me->rng, pages, is_valid), i;
+	uint8_t accessed[PAGES];
+	int ret = try_accessed(&me->s, pages, n, accessed);
+
+	expect("accessed", ret, is_valid);
+	for (i = 0; !ret && i < n; i++)
+		if (accessed[i] > 1)
+			violated("page %u was accessed %u times", pages[i], accessed[i]);
+}
+
 /* Who waits is not to wait for ever: there is always somebody who answers. */
 static void answer(struct caller *me)
 {
@@ -221,7 +233,7 @@ static void call_unknown(struct caller *me)
 	char buf[256] = "";
 	unsigned int nr = below(&me->rng, 256);
 
-	if (nr >= _IOC_NR(SONDE_IOC_DSM_PROTECT) && nr <= _IOC_NR(SONDE_IOC_DSM_PEERS))
+	if (nr >= _IOC_NR(SONDE_IOC_DSM_PROTECT) && nr <= _IOC_NR(SONDE_IOC_DSM_ACCESSED))
 		return;
 	if (do_ioctl(me->s.fd, _IOC(_IOC_READ | _IOC_WRITE, SONDE_IOC_MAGIC, nr, 24), buf) != -ENOTTY)
 		violated("command %#x of a segment is served", nr);
@@ -265,7 +277,7 @@ static void *call_all_the_time(void *arg)
 	for (;;) {
 		bool is_valid = !one_in(&me.rng, 5);
 
-		switch (below(&me.rng, 8)) {
+		switch (below(&me.rng, 9)) {
 		case 0: call_protect(&me, is_valid); break;
 		case 1: call_collect(&me, is_valid); break;
 		case 2: call_untwin(&me, is_valid); break;
@@ -273,6 +285,7 @@ static void *call_all_the_time(void *arg)
 		case 4: call_mappings(&me); break;
 		case 5: call_peers(&me); break;
 		case 6: use_relative(&me); break;
+		case 7: call_accessed(&me, is_valid); break;
 		}
 		answer(&me);
 	}
@@ -287,7 +300,7 @@ static void work(uint64_t seed, bool root)
 	int i;
 
 	(void)root;
-	r = make_relative(PAGES, TWINS, unit);
+	r = make_relative_with(one_in(&me.rng, 3) ? 0 : SONDE_DSM_KEEP, PAGES, TWINS, unit);
 	me.s = r.s;
 	me.table = r.table;
 	for (i = 0; i < RELATIVES; i++)

@@ -24,12 +24,13 @@
 
 /* What the nodes serve, and what root may do with it. */
 #define MAIN_FEATURES	(SONDE_FEAT_REGION | SONDE_FEAT_COPYV | SONDE_FEAT_ASYNC | \
-			 SONDE_FEAT_MAP | SONDE_FEAT_DSM | SONDE_FEAT_DSM_PEERS)
+			 SONDE_FEAT_MAP | SONDE_FEAT_DSM | SONDE_FEAT_DSM_PEERS | \
+			 SONDE_FEAT_DSM_KEEP | SONDE_FEAT_DSM_ACCESSED)
 #define PROBE_FEATURES	(SONDE_FEAT_FRAMES | SONDE_FEAT_ALLOC | SONDE_FEAT_CHASE | \
 			 SONDE_FEAT_CLOCK | SONDE_FEAT_PREFETCH)
 #define ROOT_RIGHTS	(SONDE_RIGHT_FRAMES | SONDE_RIGHT_PREFETCH | \
 			 SONDE_RIGHT_EVENTS)
-#define COMMANDS	16	/* the first number that is none */
+#define COMMANDS	17	/* the first number that is none */
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -39,6 +39,8 @@
 #define SONDE_FEAT_MAP		(1ULL << 8)	/* mmap() of a region */
 #define SONDE_FEAT_DSM		(1ULL << 9)	/* SONDE_IOC_DSM_* */
 #define SONDE_FEAT_DSM_PEERS	(1ULL << 10)	/* SONDE_IOC_DSM_PEERS */
+#define SONDE_FEAT_DSM_KEEP	(1ULL << 11)	/* SONDE_DSM_KEEP */
+#define SONDE_FEAT_DSM_ACCESSED	(1ULL << 12)	/* SONDE_IOC_DSM_ACCESSED */
 
 /*
  * What this open file may do, in struct sonde_info.rights: decided when it was
@@ -721,11 +723,12 @@ struct sonde_copyv {
 
 /* In struct sonde_dsm_create.flags. */
 #define SONDE_DSM_PEERS		(1U << 0)	/* with a table: SONDE_IOC_DSM_PEERS */
+#define SONDE_DSM_KEEP		(1U << 1)	/* see struct sonde_dsm_collect */
 
 /**
  * struct sonde_dsm_create - SONDE_IOC_DSM_CREATE, on /dev/sonde
  * @size: in: sizeof(struct sonde_dsm_create)
- * @flags: in: zero or SONDE_DSM_PEERS
+ * @flags: in: SONDE_DSM_PEERS, SONDE_DSM_KEEP
  * @npages: in: pages of the segment, at least one
  * @ntwins: in: copies of pages that it has room for; 0: each write to a page that
  *	is SONDE_DSM_READ is an event
@@ -849,11 +852,21 @@ struct sonde_dsm_written {
  * @written: in: address of an array of @room struct sonde_dsm_written
  * @room: in: how many, at most SONDE_DSM_LIST
  * @count: out: how many were noted; fewer than @room: these were all
+ * @unseen: out: of how many no fault told, as they are kept writable
+ * @reserved: zero
  *
  * Takes pages that were noted as written, the first first. They are as their
  * protection says again, and threads cannot write to them unnoticed, before it
  * returns. A twin stays the page's until SONDE_IOC_DSM_UNTWIN, also if the page is
  * written meanwhile, with whatever the caller writes to it.
+ *
+ * Of a segment with SONDE_DSM_KEEP, pages that are written time and again may be kept
+ * writable: their first writes are no faults, the processor notes them, and they are
+ * told of by this call like others. Which pages, the kernel decides, and for how long.
+ * Such a page keeps its twin beyond SONDE_IOC_DSM_UNTWIN, and at the next writes that is
+ * what the page was before them. So the caller puts into a twin what it has taken from
+ * the page, before it gives the twin back; or sets a protection other than
+ * SONDE_DSM_READ, after which no page is kept.
  *
  * Errors: EFAULT, EINVAL (size, flags, counts), E2BIG, ENOMEM, EPERM and EINTR as
  * above. Nothing is lost then: what was noted stays so.
@@ -864,6 +877,8 @@ struct sonde_dsm_collect {
 	__u64 written;
 	__u32 room;
 	__u32 count;
+	__u32 unseen;
+	__u32 reserved;
 };
 
 /**
@@ -875,8 +890,8 @@ struct sonde_dsm_collect {
  * @reserved: zero
  *
  * The caller no longer needs the twins of these pages, if they have any. That of
- * a page which was written since it was collected last stays, as it is: as what
- * the page was before those writes.
+ * a page which was written since it was collected last, or is kept (SONDE_DSM_KEEP),
+ * stays, as it is: as what the page was before those writes.
  *
  * Errors, after which nothing has changed: EFAULT, EINVAL (size, flags, counts, a
  * page that does not exist), E2BIG, ENOMEM.
@@ -885,6 +900,31 @@ struct sonde_dsm_untwin {
 	__u32 size;
 	__u32 flags;
 	__u64 pages;
+	__u32 npages;
+	__u32 reserved;
+};
+
+/**
+ * struct sonde_dsm_accessed - SONDE_IOC_DSM_ACCESSED, on a segment
+ * @size: in: sizeof(struct sonde_dsm_accessed)
+ * @flags: in: zero
+ * @pages: in: address of an array of @npages __u32
+ * @accessed: in: address of an array of @npages __u8: each is 1 if the page was read or
+ *	written through the view since this was asked last, else 0
+ * @npages: in: how many, at most SONDE_DSM_LIST
+ * @reserved: zero
+ *
+ * No page has a fault for that. What the processor reads ahead may count.
+ *
+ * Errors, of which EFAULT about @accessed alone loses what it would have told: EFAULT,
+ * EINVAL (size, flags, counts, a page that does not exist), E2BIG, ENOMEM, EPERM and EINTR
+ * as above.
+ */
+struct sonde_dsm_accessed {
+	__u32 size;
+	__u32 flags;
+	__u64 pages;
+	__u64 accessed;
 	__u32 npages;
 	__u32 reserved;
 };
@@ -973,5 +1013,6 @@ struct sonde_dsm_copy {
 #define SONDE_IOC_DSM_COLLECT	_IOWR(SONDE_IOC_MAGIC, 0x0d, struct sonde_dsm_collect)
 #define SONDE_IOC_DSM_UNTWIN	_IOWR(SONDE_IOC_MAGIC, 0x0e, struct sonde_dsm_untwin)
 #define SONDE_IOC_DSM_PEERS	_IOWR(SONDE_IOC_MAGIC, 0x0f, struct sonde_dsm_peers)
+#define SONDE_IOC_DSM_ACCESSED	_IOWR(SONDE_IOC_MAGIC, 0x10, struct sonde_dsm_accessed)
 
 #endif /* _UAPI_LINUX_SONDE_H */
