@@ -8,6 +8,7 @@
  * loops are those of the module: core.h.
  */
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -334,7 +335,7 @@ int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned in
 		.vectors = stream_choose()->vectors,
 	};
 	u->clk = clk;
-	u->overhead = (uint64_t)sonde_clock_info(clk)->overhead_ticks;
+	u->overhead = (uint64_t)llround(sonde_clock_info(clk)->overhead_ticks);
 	u->home = cpu;
 	err = bind_home(u);
 	if (err) {

@@ -25,7 +25,6 @@
 #define PATIENCE	300000000
 /* Of an estimate of classes, a share of it, beside its scatter. */
 #define ESTIMATE_ERROR	0.1
-#define ODD_MOST	3
 /* Of the lines that were seen to overflow a level, those that it holds at least. */
 #define RISE_LEAST	0.6
 /* Of what is consistent, and of what is not. */
@@ -38,7 +37,7 @@
 /* So many classes of the same ways outvote one that looked otherwise. */
 #define SORTED_LEAST	4
 /* Surveys of the second level at most. */
-#define ATTEMPTS	4
+#define ATTEMPTS	6
 /* Behind the first level a miss is a large part of a turn: seen in less of a window. */
 #define WINDOW_NS	250.0
 /* So many sets at most, and lines that flush the level above are in them too. */
@@ -152,13 +151,13 @@ static int has_ways(const struct survey *s)
 
 /*
  * Whether the number of classes is one that sets make: a systematic error of an
- * estimate makes odd factors of powers of two. From the third level on, where slices
- * may be of any number, they are only believed if all were counted.
+ * estimate, or another thread of the core, makes odd factors of powers of two. They
+ * are only believed if all were counted.
  */
 static int has_classes(const struct survey *s, double classes)
 {
 	classes *= s->fold ? s->fold : 1;
-	if (s->classes_se > 0 && odd_factor(classes) > (s->exact ? 1 : ODD_MOST))
+	if (s->classes_se > 0 && odd_factor(classes) > 1)
 		return 0;
 	return s->classes_se < ESTIMATE_ERROR * s->classes &&
 	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);

@@ -16,7 +16,7 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define LOOKS_LARGE	3
 #define LOOKS_BRIEF	2
 #define SMALL		64
-#define ORDERS		2
+#define ORDERS		4
 #define ORDERS_FEW	6
 #define FEW_LINES	256
 #define MANY_LINES	1024
@@ -37,6 +37,8 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define SETTLED		0.985
 /* A rise of the cost by this share is the next level. */
 #define RISE		0.06
+/* Draws that all have to show it. */
+#define RISE_DRAWS	3
 /* What the next level costs more is not this much, in hits. */
 #define TOO_FAR		8
 /* With more lines it is this much more. */
@@ -52,6 +54,16 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define REFINE_LEAST	0.2
 /* Draws of a few lines, of which the cheapest had no conflict. */
 #define DRAWS		6
+/* Looks at lines that do not conflict when they are chosen, and the share of them that
+ * nothing disturbed. */
+#define GAUGE_LOOKS	200
+#define CALM_SHARE	0.1
+/* They cost this much more where something does; seconds until it is waited for no more. */
+#define CALM		1.02
+#define PATIENCE_S	0.01
+/* Of what translation costs in the first level, the part that shows beside a hit in
+ * the next at least. */
+#define SHOWN		0.5
 /* If more lines cost this much more a line, they conflicted in every draw. */
 #define FEW_MORE	1.1
 /* Then lines are exchanged so often, as long as it costs less by so much. */
@@ -139,29 +151,82 @@ static int translation(struct hunt *h, const uint32_t *pages, size_t n, double *
 	return err;
 }
 
+/* So much is a hit from now on. */
+static void shift_hit(struct hunt *h, double gauge)
+{
+	h->hit += gauge - h->gauge.cycles;
+	h->gauge.cycles = gauge;
+}
+
+/*
+ * Wait until the gauge costs what it did. If that does not come back, this is how
+ * it is from now on; so is what costs less twice.
+ */
+static int wait_calm(struct hunt *h)
+{
+	const struct gauge *g = &h->gauge;
+	double cycles = INFINITY, least = INFINITY, end = trial_elapsed(h->t) + PATIENCE_S, before;
+	int err = 0;
+
+	while (g->n && !err) {
+		before = cycles;
+		err = cost(h, g->page, g->n, 1, 4, TURNS, &cycles);
+		least = fmin(least, cycles);
+		if (CALM * fmax(cycles, before) < g->cycles) {
+			shift_hit(h, fmax(cycles, before));
+			break;
+		}
+		if (cycles <= CALM * g->cycles && CALM * cycles >= g->cycles)
+			break;
+		if (trial_elapsed(h->t) > end) {
+			shift_hit(h, least);
+			break;
+		}
+	}
+	return err;
+}
+
+/* The same pages' lines in so many sets of the level above, which cannot hold them. */
+static int cost_apart(struct hunt *h, const uint32_t *pages, size_t n, size_t groups,
+		      double *cycles)
+{
+	int err;
+
+	groups = MIN(groups, METER_CHUNK_LINES);
+	err = cost(h, pages, n, groups, 2, TURNS, cycles);
+	*cycles += h->kept * (double)(groups - 1) / (double)n;
+	return err;
+}
+
 /*
  * The same pages, so that translation costs the same. Where a nearer level holds a
  * line of each: what they cost there, and a hit. Else moved apart, but not so far
- * that the level above can hold them.
+ * that the level above can hold them. Where either can be done the less counts: a
+ * hit hides some of the translation that shows in the first level, and lines moved
+ * apart may overflow a small level as well.
  */
 int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
 {
+	const int few = n <= h->first_lines / FIRST_SHARE;
 	size_t groups = n / (CROWD * h->above);
-	int err;
+	double apart = INFINITY;
+	int err = wait_calm(h);
 
+	if (err)
+		return err;
 	if (n > FIRST_CROWD * h->first_lines && SECOND_SHARE * (double)n < h->second_lines) {
 		err = cost(h, pages, n, METER_CHUNK_LINES, 2, TURNS, cycles);
 		*cycles += h->hit - h->second_hit - h->kept / (double)n;
 		return err;
 	}
-	if (n <= h->first_lines / FIRST_SHARE || groups < 2) {
+	*cycles = INFINITY;
+	if (few || groups < 2) {
 		err = translation(h, pages, n, cycles);
 		*cycles += h->hit - h->kept / (double)n;
-		return err;
 	}
-	groups = groups > METER_CHUNK_LINES ? METER_CHUNK_LINES : groups;
-	err = cost(h, pages, n, groups, 2, TURNS, cycles);
-	*cycles += h->kept * (double)(groups - 1) / (double)n;
+	if (!err && groups >= 2)
+		err = cost_apart(h, pages, n, groups, &apart);
+	*cycles = fmin(*cycles, apart);
 	return err;
 }
 
@@ -180,18 +245,19 @@ static int is_brief(const struct hunt *h)
 	return h->brief || h->t->nring > MANY_LINES;
 }
 
-/* Misses a turn of the ring at hand, 0 as soon as there is none in a look. */
+/* Misses a turn of the ring at hand, 0 as soon as there was none in two looks. */
 static double settled_misses(struct hunt *h, double clean)
 {
 	double n = (double)h->t->nring, misses = 0, before = 0;
 	double least, noise;
 	int looks = is_brief(h) ? LOOKS_BRIEF : h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
+	int none = 0;
 
 	for (int i = 0; i < looks; i++) {
 		misses = (trial_look(h->t, warm_turns[i], TURNS) - clean) * n / h->penalty;
 		noise = fmin(NOISES * h->t->noise, NOISE * clean);
 		least = fmax(LEAST_MISSES, noise * n / h->penalty);
-		if (misses < least)
+		if (misses < least && ++none > 1)
 			return 0;
 		if (misses > MOST_MISSES && misses > n / 4)
 			break;
@@ -217,8 +283,8 @@ static int orders_of(const struct hunt *h, double misses)
 static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_t *pages,
 			   size_t n, size_t tail)
 {
-	double clean, misses;
-	int err = trial_tick(h->t);
+	double clean, misses, some = 0;
+	int err = trial_tick(h->t), none = 0;
 
 	if (!err)
 		err = trial_ring(h->t, places, n, tail);
@@ -229,13 +295,19 @@ static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_
 		 h->penalty;
 	if (misses < LEAST_MISSES)
 		return 0;
-	err = hunt_clean_cost(h, pages, n, &clean);
-	for (int order = 0; !err && misses > 0 && order < orders_of(h, misses); order++) {
-		err = trial_ring(h->t, places, n, tail);
+	for (int order = 0; !err && order < orders_of(h, misses); order++) {
+		/* Each time: what disturbs may have come and gone. */
+		err = hunt_clean_cost(h, pages, n, &clean);
 		if (!err)
-			misses = settled_misses(h, clean);
+			err = trial_ring(h->t, places, n, tail);
+		if (!err)
+			some = settled_misses(h, clean);
+		none += some <= 0;
+		if (none > (n >= FEW_LINES && !h->brief))
+			return err ? err : 0;
+		misses = fmin(misses, some > 0 ? some : misses);
 	}
-	return err ? err : misses > 0;
+	return err ? err : 1;
 }
 
 int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n)
@@ -267,25 +339,73 @@ static const uint32_t *draw(struct hunt *h, size_t n)
 	return h->pages + sonde_rng_below(&h->t->rng, h->npages - n + 1);
 }
 
-/*
- * Cycles a turn of @n lines that did not conflict: the second cheapest of several
- * draws, since the cheapest may owe it to noise.
- */
-static int cheapest_turn(struct hunt *h, size_t n, double *turn)
+/* Lines that did not conflict, to tell by whether something disturbs. */
+static int set_gauge(struct hunt *h, const uint32_t *pages, size_t n)
 {
-	const uint32_t *pages;
-	double x[DRAWS], cycles = 0, extra = 0;
+	double x[GAUGE_LOOKS];
+	int err = 0;
+
+	h->gauge.n = MIN(n, HUNT_WAYS);
+	memcpy(h->gauge.page, pages, h->gauge.n * sizeof(*pages));
+	for (int i = 0; i < GAUGE_LOOKS && !err; i++)
+		err = cost(h, pages, h->gauge.n, 1, 4, TURNS, &x[i]);
+	sonde_stats_sort(x, GAUGE_LOOKS);
+	h->gauge.cycles = sonde_stats_quantile(x, GAUGE_LOOKS, CALM_SHARE);
+	return err;
+}
+
+/* The second least of several draws: the least may owe it to noise. */
+static double second_least(const double *x)
+{
+	double sorted[DRAWS];
+
+	memcpy(sorted, x, sizeof(sorted));
+	sonde_stats_sort(sorted, DRAWS);
+	return sorted[1];
+}
+
+/*
+ * Cycles a load of @n lines that did not conflict, and what translation adds to them:
+ * of several draws, each by itself, since each has its own noise. The draw to *@pages.
+ */
+static int cheapest_load(struct hunt *h, size_t n, double *cycles, double *extra,
+			 const uint32_t **pages)
+{
+	double x[DRAWS], extras[DRAWS];
+	const uint32_t *drawn[DRAWS];
 	int err = 0;
 
 	for (int i = 0; i < DRAWS && !err; i++) {
-		pages = draw(h, n);
-		err = translation(h, pages, n, &extra);
+		drawn[i] = draw(h, n);
+		err = wait_calm(h);
 		if (!err)
-			err = cost(h, pages, n, 1, 8, TURNS, &cycles);
-		x[i] = (cycles - extra) * (double)n;
+			err = translation(h, drawn[i], n, &extras[i]);
+		if (!err)
+			err = cost(h, drawn[i], n, 1, 8, TURNS, &x[i]);
 	}
-	sonde_stats_sort(x, DRAWS);
-	*turn = x[1];
+	if (err)
+		return err;
+	*cycles = second_least(x);
+	*extra = second_least(extras);
+	for (int i = 0; i < DRAWS; i++)
+		if (x[i] == *cycles)
+			*pages = drawn[i];
+	return 0;
+}
+
+/*
+ * Cycles a load of @n lines without translation, of which a load that hits in this
+ * level hides a part: if it adds less than it does in the first level, but not much
+ * less, they are hits as the fewer ones were that cost h->hit.
+ */
+static int cost_of_more(struct hunt *h, size_t n, double *cycles)
+{
+	const uint32_t *pages;
+	double extra = 0, more;
+	int err = cheapest_load(h, n, cycles, &extra, &pages);
+
+	more = *cycles - h->hit;
+	*cycles = more < extra && more > SHOWN * extra ? h->hit : *cycles - extra;
 	return err;
 }
 
@@ -311,9 +431,9 @@ static int exchange(struct hunt *h, size_t n, size_t i, double *best, int *bette
 
 /*
  * A draw of @n lines made to conflict less and less: others in the place of those
- * that make it cost more. To *@turn, if that then costs less.
+ * that make it cost more. They tell a hit if they then cost less.
  */
-static int improve_turn(struct hunt *h, size_t n, double *turn)
+static int improve_few(struct hunt *h, size_t n)
 {
 	double cycles = 0, extra = 0;
 	int err, better = 1;
@@ -329,23 +449,27 @@ static int improve_turn(struct hunt *h, size_t n, double *turn)
 		err = translation(h, h->list, n, &extra);
 	if (!err)
 		err = cost(h, h->list, n, 1, 8, TURNS, &cycles);
-	if (!err)
-		*turn = fmin(*turn, (cycles - extra) * (double)n);
-	return err;
+	if (err || cycles - extra > h->hit)
+		return err;
+	h->hit = cycles - extra;
+	return set_gauge(h, h->list, n);
 }
 
-/*
- * Whether what @few and twice as many lines cost is not a matter of conflicts: then
- * still more would cost still more.
- */
-static int is_settled(struct hunt *h, size_t few, double some, double more, int *settled)
+/* What few lines cost, of which some draw did not conflict: also the gauge. */
+static int cost_of_few(struct hunt *h, size_t few)
 {
-	double turn = INFINITY;
-	int err = 0;
+	double extra = 0;
+	const uint32_t *pages;
+	int err;
 
-	if (3 * few <= h->npages)
-		err = cheapest_turn(h, 3 * few, &turn);
-	*settled = turn / (double)(3 * few) - more < (more - some) / 2;
+	h->gauge.n = 0;
+	err = cheapest_load(h, few, &h->hit, &extra, &pages);
+	if (!err)
+		err = set_gauge(h, pages, few);
+	/* Again, where nothing disturbs. */
+	if (!err)
+		err = cheapest_load(h, few, &h->hit, &extra, &pages);
+	h->hit -= extra;
 	return err;
 }
 
@@ -355,34 +479,37 @@ static int is_settled(struct hunt *h, size_t few, double some, double more, int 
  */
 static int find_hit(struct hunt *h)
 {
-	size_t few = 4 * h->above + 1, many = 2 * few;
-	double turn = 0, longer = 0, more;
-	int err, settled = 0;
+	size_t few = 4 * h->above + 1;
+	double some, more = 0, most = INFINITY;
+	int err;
 
-	if (many > h->npages)
+	if (2 * few > h->npages)
 		return -ERANGE;
-	err = cheapest_turn(h, few, &turn);
-	if (!err)
-		err = cheapest_turn(h, many, &longer);
-	h->hit = turn / (double)few;
-	more = longer / (double)many;
 	h->kept = 0;
+	err = cost_of_few(h, few);
+	if (!err)
+		err = cost_of_more(h, 2 * few, &more);
+	if (!err && 3 * few <= h->npages)
+		err = cost_of_more(h, 3 * few, &most);
 	if (err)
 		return err;
+	some = h->hit;
 	/* More of them conflict in every draw, and so may these. */
-	if (more > FEW_MORE * h->hit) {
-		err = improve_turn(h, few, &turn);
-		h->hit = turn / (double)few;
-		return err;
+	if (more > FEW_MORE * some)
+		return improve_few(h, few);
+	/*
+	 * The difference is noise, or replacement at random kept some of the few; if it is
+	 * no matter of conflicts, still more would not cost still more.
+	 */
+	if (some > FEW_LESS * more) {
+		h->hit = most - more < (more - some) / 2 ? fmax(some, more) : some;
+		return 0;
 	}
-	/* The difference is noise, or replacement at random kept some of the few. */
-	if (h->hit > FEW_LESS * more) {
-		err = is_settled(h, few, h->hit, more, &settled);
-		h->hit = settled ? more : fmin(h->hit, more);
-		return err;
-	}
-	h->hit = (longer - turn) / (double)(many - few);
-	h->kept = fmax(0, (double)few * h->hit - turn);
+	/* Where lines are kept, still more do not cost less: then it was noise. */
+	if (most + (more - some) / 3 < more)
+		return 0;
+	h->hit = 2 * more - some;
+	h->kept = fmax(0, (double)few * (h->hit - some));
 	return 0;
 }
 
@@ -399,6 +526,35 @@ static int extra_cost(struct hunt *h, size_t n, double *clean, double *extra)
 	return err;
 }
 
+/* The least of draws that all rise: what disturbs one is no level. */
+static int least_cost(struct hunt *h, size_t n, double *clean, double *extra)
+{
+	double again = 0;
+	int err = 0;
+
+	*extra = INFINITY;
+	for (int i = 0; i < RISE_DRAWS && *extra >= RISE * *clean && !err; i++) {
+		err = extra_cost(h, n, clean, &again);
+		*extra = fmin(*extra, again);
+	}
+	return err;
+}
+
+/* The median of as many. */
+static int typical_cost(struct hunt *h, size_t n, double *clean, double *extra)
+{
+	double x[RISE_DRAWS];
+	int err = 0;
+
+	for (int i = 0; i < RISE_DRAWS && !err; i++)
+		err = extra_cost(h, n, clean, &x[i]);
+	if (err)
+		return err;
+	sonde_stats_sort(x, RISE_DRAWS);
+	*extra = sonde_stats_median(x, RISE_DRAWS);
+	return 0;
+}
+
 /*
  * What a miss costs more, by the lines that first overflow some sets: three times as
  * many nearly all miss. Where the next level is not much larger they miss that
@@ -408,10 +564,10 @@ static int extra_cost(struct hunt *h, size_t n, double *clean, double *extra)
 static int find_penalty(struct hunt *h, size_t n, double *clean)
 {
 	double some = 0, most = 0;
-	int err = extra_cost(h, MIN(n + n / 2, h->npages), clean, &some);
+	int err = typical_cost(h, MIN(n + n / 2, h->npages), clean, &some);
 
 	if (!err)
-		err = extra_cost(h, MIN(3 * n, h->npages), clean, &most);
+		err = typical_cost(h, MIN(3 * n, h->npages), clean, &most);
 	h->penalty = most > TOO_FAR * h->hit ? some : most;
 	h->rise = n;
 	return err;
@@ -428,7 +584,7 @@ int hunt_calibrate(struct hunt *h)
 		return 0;
 	for (size_t n = 2 * h->above + 2, last = 0; !err && n > last; last = n,
 	     n = MIN(n + n / 3, h->npages)) {
-		err = extra_cost(h, n, &clean, &extra);
+		err = least_cost(h, n, &clean, &extra);
 		if (err || extra < RISE * clean)
 			continue;
 		err = find_penalty(h, n, &clean);
@@ -483,12 +639,16 @@ static ssize_t fewest(struct hunt *h, const struct class *c, const uint32_t *fro
 	return (ssize_t)to;
 }
 
+/* The first number of lines from *@n on, in steps, that overflow some set. */
 static int first_overflow(struct hunt *h, const uint32_t *from, size_t nfrom, size_t *n)
 {
 	int err = 0;
 
-	for (*n = 4; *n < nfrom; *n = *n * 3 / 2) {
+	for (; *n < nfrom; *n = *n * 3 / 2) {
 		err = hunt_overflows(h, from, *n);
+		/* Twice: what disturbed once leads nowhere. */
+		if (err > 0)
+			err = hunt_overflows(h, from, *n);
 		if (err)
 			return err;
 	}
@@ -659,13 +819,21 @@ static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class 
 
 int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 {
-	size_t n;
+	size_t n = 4;
 	int err;
 
+	c->n = 0;
 	nfrom = hunt_drop(from, nfrom, h->flush, h->nflush);
 	err = first_overflow(h, from, nfrom, &n);
 	if (err > 0)
 		err = collect(h, from, n, c);
+	/* If they did not after all, more of them do. */
+	while (!err && !c->n && n < nfrom) {
+		n = n * 3 / 2;
+		err = first_overflow(h, from, nfrom, &n);
+		if (err > 0)
+			err = collect(h, from, n, c);
+	}
 	if (err > 0)
 		err = prune(h, c);
 	if (err > 0 && !h->pure)
@@ -787,7 +955,7 @@ int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, doub
 	/* What is beyond may take long to let go of what was there before. */
 	for (int i = 0; !err && all > SMALL && i < SETTLE_LOOKS; i++) {
 		before = cycles;
-		cycles = trial_look(h->t, 4, 4);
+		cycles = fmin(trial_look(h->t, 4, 4), before);
 		if (cycles > SETTLED * before)
 			break;
 	}

@@ -14,6 +14,18 @@
 #define HUNT_WAYS	160	/* more than any cache has, with those of the level above */
 
 /**
+ * struct gauge - what tells how disturbed the machine is: another thread of the core
+ *                makes every hit cost more, for as long as many trials
+ * @page: of @n lines that did not conflict, at the hunt's offset
+ * @cycles: what a load of them costs where nothing disturbs
+ */
+struct gauge {
+	uint32_t page[HUNT_WAYS];
+	size_t n;
+	double cycles;
+};
+
+/**
  * struct hunt - a level being looked into
  * @t: trials
  * @pages: pool of @npages chunks whose lines at @offset share a set of every
@@ -26,6 +38,7 @@
  * @second_lines: lines that it holds of the pool, whatever their offsets
  * @flush: pages of @nflush lines that push others out of the level above, none
  *         of the class once one is known
+ * @gauge: none where the cost of a hit is given
  * @hit: cycles of a hit in the level
  * @kept: cycles that a turn costs less, for lines that stay in the level above
  * @penalty: cycles that a miss costs more
@@ -46,6 +59,7 @@ struct hunt {
 	double second_hit, second_lines;
 	uint32_t flush[HUNT_WAYS];
 	size_t nflush;
+	struct gauge gauge;
 	double hit, kept;
 	double penalty;
 	size_t rise;

@@ -14,13 +14,17 @@
 
 #include "stride.h"
 
-/* Cycles a load above the spread ring: a miss a turn of 64 lines costs as much. */
+/*
+ * Cycles above the spread ring: a miss costs as much a turn at least; in very large rings,
+ * a load.
+ */
+#define LEAST_MISS	3.0
 #define LEAST_EXCESS	0.12
 #define WARM_TURNS	24
 #define SETTLE_TURNS	160
 #define TURNS		8
 #define OFFSETS		5
-#define ORDERS		3
+#define ORDERS		4
 #define ATTEMPTS	8
 #define OFFSET_STEP	1344
 /* Of the offsets: the program's own lines have a way of some sets. */
@@ -46,6 +50,12 @@ static int look(struct trial *t, const uint32_t *places, size_t n, double warm, 
 	return err;
 }
 
+/* What a load costs more if there is a miss a turn. */
+static double least_excess(const struct pair *p)
+{
+	return fmax(LEAST_MISS / (double)p->n, LEAST_EXCESS);
+}
+
 /*
  * What the pair's first ring costs more. It says so only if it does in several
  * orders, and after long enough for any replacement to settle: something else
@@ -57,7 +67,7 @@ static int excess(struct trial *t, const struct pair *p, double *cycles, double 
 	int err = 0;
 
 	*extra = INFINITY;
-	for (unsigned int i = 0; i < ORDERS && *extra > LEAST_EXCESS && !err; i++) {
+	for (unsigned int i = 0; i < ORDERS && *extra > least_excess(p) && !err; i++) {
 		err = look(t, p->spread, p->n, WARM_TURNS, &spread);
 		if (!err)
 			err = look(t, p->same, p->n, i ? SETTLE_TURNS : WARM_TURNS, &same);
@@ -111,7 +121,7 @@ static int count_ways(struct trial *t, size_t offset, struct stride *s, unsigned
 			s->hit = cycles;
 		s->sweep[k] = s->hit + fmax(extra, 0);
 		s->nsweep = k;
-		if (k > 1 && extra > LEAST_EXCESS) {
+		if (k > 1 && extra > least_excess(&p)) {
 			*ways = k - 1;
 			return 0;
 		}
@@ -125,7 +135,7 @@ static int is_crowded(struct trial *t, struct pair *p, int *crowded)
 	double cycles = 0, extra = 0;
 	int err = excess(t, p, &cycles, &extra);
 
-	*crowded = extra > LEAST_EXCESS;
+	*crowded = extra > least_excess(p);
 	return err;
 }
 
@@ -230,10 +240,15 @@ static int find_once(struct trial *t, struct stride *s)
 	return err ? err : find_beyond(t, s);
 }
 
+static int is_same(const struct stride *a, const struct stride *b)
+{
+	return a->ways == b->ways && a->way_bytes == b->way_bytes && a->line == b->line;
+}
+
 /*
  * Another thread of the core, or whatever else runs on it, may hold a way for as
  * long as a look takes; nothing adds one. So the most ways count, if they were
- * found twice.
+ * found twice, with the same size and line.
  */
 int stride_find(struct trial *t, struct stride *s)
 {
@@ -246,8 +261,8 @@ int stride_find(struct trial *t, struct stride *s)
 		err = find_once(t, &once);
 		if (err || once.ways < s->ways)
 			continue;
-		seen = once.ways > s->ways ? 0 : seen;
-		if (once.ways > s->ways || once.agree > s->agree)
+		seen = is_same(&once, s) ? seen : 0;
+		if (!is_same(&once, s) || once.agree > s->agree)
 			*s = once;
 		seen += once.agree >= MAJORITY;
 	}

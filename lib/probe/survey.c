@@ -10,7 +10,7 @@
 
 #define TRIES		5
 /* Loads of a survey, after which it is content with what it has: some seconds. */
-#define PATIENCE	80000000
+#define PATIENCE	120000000
 #define FLUSH_TRIES	12
 /* Lines of a class beyond its ways to look at, over ways. */
 #define SWEEP_FACTOR	5 / 2
@@ -238,6 +238,9 @@ static int count_congruent(struct survey *s, struct hunt *h, const struct class 
 		over = overflow_at(s, h, c->page, pages + first, group, other);
 		if (over > 0)
 			over = !overflow_at(s, h, instead, pages + first, group, other);
+		/* Again: few groups have one, and many may be disturbed. */
+		if (over > 0)
+			over = overflow_at(s, h, c->page, pages + first, group, other);
 		if (over < 0)
 			return over;
 		hits += over;
@@ -260,10 +263,14 @@ static double expect_congruent(const struct survey *s, size_t n)
  */
 static int find_fold(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
-	size_t n = others(s, h, c, from), want = (size_t)(FOLD_PAGES * s->classes);
+	struct class used = *c;
+	size_t n, want = (size_t)(FOLD_PAGES * s->classes);
 	double seen, expected;
 	int hits, all = 1;
 
+	/* With those that were found beyond: there may be no others of its own offset. */
+	used.n = s->ways;
+	n = others(s, h, &used, from);
 	s->fold = 1;
 	if (want < FOLD_LEAST * fold_group(s))
 		want = FOLD_LEAST * fold_group(s);
@@ -312,6 +319,9 @@ static int find_class(struct survey *s, struct hunt *h, uint32_t *from, struct c
 		c->n = 0;
 		n = others(s, h, c, from);
 		shuffle(&s->t->rng, from, n);
+		/* One that leads nowhere leaves as much for the others. */
+		if (s->t->loads < s->until)
+			h->until = s->t->loads + (s->until - s->t->loads) / 2;
 		found = hunt_class(h, from, n, c);
 	}
 	return found;
@@ -350,6 +360,7 @@ static void remember(struct survey *s, const struct hunt *h, const struct class 
 	s->kept = h->kept;
 	s->penalty = h->penalty;
 	s->rise = h->rise;
+	s->gauge = h->gauge;
 }
 
 /* By several classes: the median, and an error that covers them. */
@@ -407,6 +418,7 @@ static int resume(struct survey *s, struct hunt *h)
 	h->kept = s->kept;
 	h->penalty = s->penalty;
 	h->rise = s->rise;
+	h->gauge = s->gauge;
 	h->nflush = s->nflush;
 	memcpy(h->flush, s->flush, sizeof(h->flush));
 	return err;

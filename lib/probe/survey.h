@@ -53,6 +53,7 @@ enum holding {
  * @hit: cycles of a hit
  * @kept: see struct hunt
  * @penalty: cycles more of a miss
+ * @gauge: see struct hunt
  * @ways: 0 if not told
  * @votes: classes that agree, of @tried
  * @rise: lines of the pool that were seen to overflow it
@@ -84,6 +85,7 @@ struct survey {
 	int seen;
 	double hit, kept, penalty;
 	size_t rise;
+	struct gauge gauge;
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
 	size_t sorted;

@@ -17,7 +17,11 @@
 #include "shuffle.h"
 #include "survey.h"
 
-#define DRAWS		12
+#define DRAWS		16
+/* The standard error of a median over that of a mean, and the deviation of a normal
+ * distribution over its quartile distance. */
+#define OF_MEDIAN	1.2533
+#define OF_QUARTILES	0.7413
 /* Flush lines over ways of the level above that do, if SURVEY_FLUSH are not to be had. */
 #define FLUSH_LEAST	2
 #define SIZE_DRAWS	3
@@ -295,23 +299,23 @@ static int scale(struct survey *s, struct hunt *h, const struct sweep *w, size_t
 int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
 {
 	uint32_t *list = malloc(s->npages * sizeof(*list));
-	double x, sum = 0, squares = 0, mean, error;
+	double x[DRAWS], mean, error;
 	size_t n;
 	int err;
 
 	if (!list)
 		return -ENOMEM;
 	err = find_size(s, h, w, list, &n);
-	for (size_t i = 0; i < DRAWS && !err; i++) {
-		err = draw(s, h, n, list, &x);
-		sum += x;
-		squares += x * x;
-	}
+	for (size_t i = 0; i < DRAWS && !err; i++)
+		err = draw(s, h, n, list, &x[i]);
 	free(list);
 	if (err)
 		return err;
-	mean = sum / DRAWS;
-	error = sqrt(fmax(squares / DRAWS - mean * mean, 0) / (DRAWS - 1)) * SAME_POOL;
+	/* What disturbs some of the draws makes them more, never less. */
+	sonde_stats_sort(x, DRAWS);
+	mean = sonde_stats_median(x, DRAWS);
+	error = (sonde_stats_quantile(x, DRAWS, 0.75) - sonde_stats_quantile(x, DRAWS, 0.25)) *
+		OF_QUARTILES * OF_MEDIAN / sqrt(DRAWS) * SAME_POOL;
 	s->classes = solve(w, (double)n, mean);
 	err = scale(s, h, w, n, &mean, &error);
 	s->classes_se = fabs(solve(w, (double)n, fmax(mean - error, 0)) -

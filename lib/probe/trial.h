@@ -13,6 +13,8 @@
 
 /* Windows of one look; more looks give more. */
 #define TRIAL_WINDOWS	128
+/* Windows whose chains are remembered: less than a millisecond of small rings. */
+#define TRIAL_CHAINS	64
 
 /**
  * struct trial - a meter, and what is remembered between trials
@@ -23,8 +25,10 @@
  * @samples: windows of them
  * @discarded: of them, thrown away because something interrupted them
  * @window_ns: length of a window at least
- * @step: of the counter: what all windows so far were multiples of; 0: none yet
+ * @step: of the counter: what all windows so far differed by multiples of; 0: not yet
+ * @last: ticks of the last window
  * @chain_ns: nanoseconds of the meter's chain, in the last look
+ * @chains: ticks of the last of @nchains chains
  * @progress: see struct sonde_cache_options; may be NULL
  * @progress_ctx: its first argument
  * @done: its second
@@ -36,8 +40,10 @@ struct trial {
 	double begin;
 	uint64_t loads, samples, discarded;
 	double window_ns;
-	uint64_t step;
+	uint64_t step, last;
 	double chain_ns;
+	double chains[TRIAL_CHAINS];
+	size_t nchains;
 	int (*progress)(void *ctx, double done, const char *what);
 	void *progress_ctx;
 	double done;

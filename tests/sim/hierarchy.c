@@ -346,7 +346,7 @@ static double load_beyond(struct core *c, uint32_t place, double before)
 		prefetch_after_miss(c, place, from > h->top);
 		prefetch_after_load(c, place);
 	}
-	return spent(c, before, cycles, wait);
+	return spent(c, before * (1 - h->model->hidden), cycles, wait);
 }
 
 double hierarchy_load(struct core *c, uint32_t place)

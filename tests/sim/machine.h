@@ -150,6 +150,7 @@ struct machine_noise {
  *                the nearest level that both share
  * @transfer_cycles: latency where they share none; 0: it comes from memory
  * @tlb: TLBs, nearest first
+ * @hidden: of what they cost, the share that a load beyond the first level hides
  * @prefetch: PREFETCH_ bits
  * @map: which frames
  * @colours: of MAP_COLOURED
@@ -174,6 +175,7 @@ struct machine_model {
 	double memory_cycles, memory_gap;
 	double snoop_cycles, transfer_cycles;
 	struct machine_tlb tlb[MACHINE_TLBS];
+	double hidden;
 	unsigned int prefetch;
 	enum machine_map map;
 	unsigned int colours;

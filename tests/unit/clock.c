@@ -206,6 +206,13 @@ static uint64_t read_with_slips(void)
 	return read_in_steps_of_26() + slips;
 }
 
+static uint64_t read_costing_37_in_steps(void)
+{
+	static uint64_t n;
+
+	return 37 * n++ / 26 * 26;
+}
+
 static uint64_t read_costing_7(void)
 {
 	static uint64_t n;
@@ -292,6 +299,13 @@ END_TEST
 START_TEST(overhead_is_what_lies_between_two_reads)
 {
 	ck_assert(clock_measure_overhead(read_costing_7) == 7);
+}
+END_TEST
+
+/* No step, 26 or 52, is what a read costs. */
+START_TEST(overhead_is_also_told_between_two_steps)
+{
+	ck_assert_double_eq_tol(clock_measure_overhead(read_costing_37_in_steps), 37, 3);
 }
 END_TEST
 
@@ -466,6 +480,7 @@ static void add_measures(Suite *suite)
 	tcase_add_test(tc, finds_the_step_also_if_some_differences_are_no_multiples);
 	tcase_add_test(tc, a_counter_that_stands_still_has_no_step);
 	tcase_add_test(tc, overhead_is_what_lies_between_two_reads);
+	tcase_add_test(tc, overhead_is_also_told_between_two_steps);
 	suite_add_tcase(suite, tc);
 }
 

@@ -122,6 +122,52 @@ START_TEST(tells_an_exclusive_level_and_its_size)
 }
 END_TEST
 
+/* The chain takes 28.5 steps of the counter: a median of some is off by half a one. */
+START_TEST(knows_the_core_clock_better_than_a_step_of_the_counter)
+{
+	uint32_t places[40];
+	struct meter *meter;
+	struct trial t;
+
+	model.ghz = 3.5874;
+	model.tick_ghz = 2.596;
+	model.tick_step = 26;
+	for (uint32_t i = 0; i < 40; i++)
+		places[i] = i * METER_CHUNK_PLACES;
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 40), 0);
+	for (int i = 0; i < 20; i++) {
+		ck_assert_int_eq(trial_ring(&t, places, 40, 0), 0);
+		trial_look(&t, 4, 4);
+	}
+	ck_assert_uint_eq(t.step, 26);
+	ck_assert_double_eq_tol(meter->chain_cycles / t.chain_ns, model.ghz, 0.01 * model.ghz);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
+/* As on a Zen 4: beside a hit in the second level a translation costs less than beside one
+ * in the first, and lines at one offset are in eight times as many sets. */
+START_TEST(is_not_misled_by_hits_that_hide_translation)
+{
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 8, .cycles = 16, .policy = POLICY_PLRU, .index = INDEX_XOR,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.memory_cycles = 52;
+	model.tlb[0] = (struct machine_tlb){ 72, 0, 7 };
+	model.tlb[1] = (struct machine_tlb){ 3072, 12, 30 };
+	model.hidden = 0.3;
+	model.ghz = 3.5874;
+	model.tick_ghz = 2.596;
+	model.tick_step = 26;
+	find((uint64_t)_i + 1);
+	assert_level(1, MIB, 8, 64);
+}
+END_TEST
+
 /* Which two levels together hold: what they cost more than a hit, told a bit low, is no penalty. */
 START_TEST(learns_no_penalty_from_lines_that_all_hit)
 {
@@ -407,6 +453,8 @@ int main(void)
 	tcase_add_loop_test(tc, knows_nothing_of_replacement_and_needs_not, 0,
 			    (int)(sizeof(policies) / sizeof(*policies)));
 	tcase_add_test(tc, sees_that_an_index_mixes_bits_of_the_offset);
+	tcase_add_test(tc, knows_the_core_clock_better_than_a_step_of_the_counter);
+	tcase_add_loop_test(tc, is_not_misled_by_hits_that_hide_translation, 0, 3);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
 	tcase_add_test(tc, is_not_sure_of_the_size_of_an_exclusive_level);
 	tcase_add_test(tc, flushes_a_first_level_of_very_many_ways);
