@@ -7,8 +7,12 @@
 #include "geometry.h"
 #include "shuffle.h"
 
-/* Pages of the pool of the second level. */
+/* Pages of the pool of the second level; more where so many do not overflow it well. */
 #define POOL_PAGES	4096
+#define POOL_GROWS	4
+#define POOL_PAGES_MOST	16384
+/* Of a pool, lines that begin to overflow the level, at most. */
+#define POOL_RISE	0.6
 /*
  * Memory does not answer faster: row and column access alone take near 30 ns.
  */
@@ -51,6 +55,7 @@ struct ground {
 	struct geometry *g;
 	uint32_t *pages;	/* all that are alike above the second level */
 	size_t npages;
+	size_t nsecond;		/* of them, those that the second level is looked for in */
 	uint32_t *pool;		/* those alike above the level at hand */
 	size_t npool;
 	int is_last;		/* no larger pool will be had */
@@ -234,11 +239,13 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 /*
  * How sure its size is. Sets of an exclusive level that nobody counted are told by how
  * many lines had to be looked at for those of a class, and lines at other offsets by
- * a few of them: both have been off by a factor while all else fitted together.
+ * a few of them: both have been off by a factor while all else fitted together. From the
+ * third level on slices may be of any number, which an estimate takes for the nearest
+ * power of two (16 instead of 20, all else fitting), so there too sets are to be counted.
  */
 static double sure_of(const struct survey *s)
 {
-	if (s->holding == HOLDING_OTHER && !s->sorted)
+	if (!s->sorted && (s->holding == HOLDING_OTHER || s->exact))
 		return DOUBTFUL;
 	return is_consistent(s) ? SURE : DOUBTFUL;
 }
@@ -314,9 +321,12 @@ static int second(struct ground *w, struct survey *s)
 		asked.looked_at = s->looked_at;
 		*s = asked;
 		shuffle(&w->t->rng, w->pages, w->npages);
-		w->npool = w->npages < POOL_PAGES ? w->npages : POOL_PAGES;
+		w->npool = w->npages < w->nsecond ? w->npages : w->nsecond;
 		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
 		err = survey_from(w, s, w->g->first.ways);
+		if (!s->ways && (!s->seen || (double)s->rise > POOL_RISE * (double)w->npool) &&
+		    w->nsecond < POOL_PAGES_MOST)
+			w->nsecond *= POOL_GROWS;
 		if (s->ways && (s->brief || (is_consistent(s) && has_classes(s, page_classes(s)))))
 			break;
 	}
@@ -512,7 +522,7 @@ static int find(struct ground *w, size_t max_bytes)
 	if (g->ends)
 		return 0;
 	step = g->first.way_bytes > METER_CHUNK ? g->first.way_bytes : METER_CHUNK;
-	bytes = step * POOL_PAGES < max_bytes ? step * POOL_PAGES : max_bytes;
+	bytes = step * POOL_PAGES_MOST < max_bytes ? step * POOL_PAGES_MOST : max_bytes;
 	l = &g->level[1];
 	announce(w->t, 1);
 	err = get_pages(w, bytes);
@@ -533,7 +543,7 @@ static int find(struct ground *w, size_t max_bytes)
 
 int geometry_find(struct trial *t, size_t max_bytes, struct geometry *g)
 {
-	struct ground w = { .t = t, .g = g };
+	struct ground w = { .t = t, .g = g, .nsecond = POOL_PAGES };
 	int err;
 
 	memset(g, 0, sizeof(*g));

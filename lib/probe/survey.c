@@ -15,6 +15,7 @@
 /* Lines of a class beyond its ways to look at, over ways. */
 #define SWEEP_FACTOR	5 / 2
 #define SWEEP_ORDERS	6
+#define SWEEP_DRAWS	4
 #define LINE_MAX	256
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
  * a line of the other half of a pair is in neither. */
@@ -108,19 +109,40 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 }
 
 /* As many as ways may miss as long as a stranger stays: in another order it goes. */
-static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
+static int least_misses(struct hunt *h, const struct class *c, unsigned int n, double *least)
 {
 	double miss;
+	int err = hunt_misses(h, c->page, n, 1, least);
+
+	for (int k = 0; k < SWEEP_ORDERS && *least > 0.5 && !err; k++) {
+		err = hunt_misses(h, c->page, n, 1, &miss);
+		*least = fmin(*least, miss);
+	}
+	return err;
+}
+
+/* Of more, some replacements (FIFO) make few or many miss, as the order will have it. */
+static int mean_misses(struct hunt *h, const struct class *c, unsigned int n, double *mean)
+{
+	double miss, sum = 0;
+	int err = 0;
+
+	for (int k = 0; k < SWEEP_DRAWS && !err; k++) {
+		err = hunt_misses(h, c->page, n, 1, &miss);
+		sum += miss;
+	}
+	*mean = sum / SWEEP_DRAWS;
+	return err;
+}
+
+static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
+{
 	int err = 0;
 
 	w->n = (unsigned int)c->n;
-	for (unsigned int i = 1; i <= w->n && !err; i++) {
-		err = hunt_misses(h, c->page, i, 1, &w->miss[i]);
-		for (int k = 0; k < SWEEP_ORDERS && i <= w->ways && w->miss[i] > 0.5 && !err; k++) {
-			err = hunt_misses(h, c->page, i, 1, &miss);
-			w->miss[i] = fmin(w->miss[i], miss);
-		}
-	}
+	for (unsigned int i = 1; i <= w->n && !err; i++)
+		err = i <= w->ways ? least_misses(h, c, i, &w->miss[i]) :
+		      mean_misses(h, c, i, &w->miss[i]);
 	return err;
 }
 
@@ -224,23 +246,39 @@ static size_t fold_group(const struct survey *s)
 }
 
 /*
- * In how many groups of @pages a line at @other shares the class's set. It does if
- * they overflow it with lines of the class and do not with lines of any pages,
- * @instead: what prefetchers bring besides may overflow sets as well. -errno.
+ * Whether a line of @pages at @other shares the class's set. It does if they overflow
+ * it with lines of the class and do not with lines of any pages, @instead: what
+ * prefetchers bring besides may overflow sets as well. Asked twice: few have one, and
+ * many may be disturbed. -errno.
+ */
+static int is_congruent(struct survey *s, struct hunt *h, const struct class *c,
+			const uint32_t *instead, const uint32_t *pages, uint32_t other)
+{
+	const size_t group = fold_group(s);
+	int over = overflow_at(s, h, c->page, pages, group, other);
+
+	if (over > 0)
+		over = !overflow_at(s, h, instead, pages, group, other);
+	return over > 0 ? overflow_at(s, h, c->page, pages, group, other) : over;
+}
+
+/*
+ * In how many groups of @pages one does, and in how many at the class's own offset,
+ * to *@own: taken in turns, as what disturbs the one then disturbs the other. -errno.
  */
 static int count_congruent(struct survey *s, struct hunt *h, const struct class *c,
-			   const uint32_t *instead, const uint32_t *pages, size_t n, uint32_t other)
+			   const uint32_t *pages, size_t n, uint32_t other, int *own)
 {
-	size_t group = fold_group(s);
+	const size_t group = fold_group(s);
 	int hits = 0, over;
 
+	*own = 0;
 	for (size_t first = 0; first + group <= n; first += group) {
-		over = overflow_at(s, h, c->page, pages + first, group, other);
-		if (over > 0)
-			over = !overflow_at(s, h, instead, pages + first, group, other);
-		/* Again: few groups have one, and many may be disturbed. */
-		if (over > 0)
-			over = overflow_at(s, h, c->page, pages + first, group, other);
+		over = is_congruent(s, h, c, pages + n, pages + first, h->offset);
+		if (over < 0)
+			return over;
+		*own += over;
+		over = is_congruent(s, h, c, pages + n, pages + first, other);
 		if (over < 0)
 			return over;
 		hits += over;
@@ -265,8 +303,8 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 {
 	struct class used = *c;
 	size_t n, want = (size_t)(FOLD_PAGES * s->classes);
-	double seen, expected;
-	int hits, all = 1;
+	double seen;
+	int hits = 0, own, all = 1;
 
 	/* With those that were found beyond: there may be no others of its own offset. */
 	used.n = s->ways;
@@ -274,16 +312,16 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 	s->fold = 1;
 	if (want < FOLD_LEAST * fold_group(s))
 		want = FOLD_LEAST * fold_group(s);
-	if (n < s->ways + want)
+	if (n < s->ways + want) {
+		s->doubtful = 1;
 		return 0;
-	/* Those of its own offset are among them; so many of them are seen. */
-	expected = expect_congruent(s, want);
-	hits = count_congruent(s, h, c, from + want, from, want, h->offset);
-	seen = fmin(hits, expected);
-	s->doubtful |= seen < FOLD_HITS || seen <= FOLD_SHARE * expected;
+	}
 	/* Not the nearest lines: prefetchers tie them together anyway. */
 	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK && hits >= 0; bit *= 2) {
-		hits = count_congruent(s, h, c, from + want, from, want, h->offset ^ bit);
+		hits = count_congruent(s, h, c, from, want, h->offset ^ bit, &own);
+		/* Those of its own offset are among the pages; so many of them are seen. */
+		seen = fmin(own, expect_congruent(s, want));
+		s->doubtful |= seen < FOLD_HITS || seen <= FOLD_SHARE * expect_congruent(s, want);
 		if (hits >= FOLD_HITS && hits > FOLD_SHARE * seen) {
 			s->fold *= 2;
 			continue;

@@ -25,6 +25,10 @@
 /* Flush lines over ways of the level above that do, if SURVEY_FLUSH are not to be had. */
 #define FLUSH_LEAST	2
 #define SIZE_DRAWS	3
+/* Shares of the lines of a draw that miss, in the order in which they are tried. */
+static const double shares[] = { 0.2, 0.5 };
+/* A standard error, over the number of classes, that is good enough. */
+#define PRECISE		0.03
 #define NEARLY_ALL	0.9
 #define SOME		0.1
 #define SCALE_ROUNDS	4
@@ -86,12 +90,12 @@ static int draw(struct survey *s, struct hunt *h, size_t n, uint32_t *list, doub
 }
 
 /*
- * The size of a draw that overflows about half of the sets. Where a step further
- * nearly all miss, or more than there are, that is too far: it tells nothing, and
- * they miss the next level too.
+ * The size of a draw of which @share misses. Where a step further nearly all do, or
+ * more than there are, that is too far: it tells nothing, and they miss the next
+ * level too.
  */
-static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, uint32_t *list,
-		     size_t *n)
+static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, double share,
+		     uint32_t *list, size_t *n)
 {
 	double x[SIZE_DRAWS], misses = 0;
 	size_t last = 0;
@@ -107,7 +111,7 @@ static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, ui
 			return err;
 		sonde_stats_sort(x, SIZE_DRAWS);
 		misses = sonde_stats_median(x, SIZE_DRAWS);
-		if (misses < (double)*n / 2)
+		if (misses < share * (double)*n)
 			continue;
 		if (misses > NEARLY_ALL * (double)*n && before > SOME * (double)last)
 			*n = last;
@@ -296,7 +300,7 @@ static int scale(struct survey *s, struct hunt *h, const struct sweep *w, size_t
 	return 0;
 }
 
-int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
+static int count_draws(struct survey *s, struct hunt *h, const struct sweep *w, double share)
 {
 	uint32_t *list = malloc(s->npages * sizeof(*list));
 	double x[DRAWS], mean, error;
@@ -305,7 +309,7 @@ int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
 
 	if (!list)
 		return -ENOMEM;
-	err = find_size(s, h, w, list, &n);
+	err = find_size(s, h, w, share, list, &n);
 	for (size_t i = 0; i < DRAWS && !err; i++)
 		err = draw(s, h, n, list, &x[i]);
 	free(list);
@@ -320,5 +324,19 @@ int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
 	err = scale(s, h, w, n, &mean, &error);
 	s->classes_se = fabs(solve(w, (double)n, fmax(mean - error, 0)) -
 			     solve(w, (double)n, mean + error)) / 2;
+	return err;
+}
+
+/*
+ * The more lines of a draw miss, the better they tell; but where the next level is
+ * hardly larger, many of them miss that too. So more are only taken where few do
+ * not tell it well, which is where there are few classes.
+ */
+int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
+{
+	int err = count_draws(s, h, w, shares[0]);
+
+	if (!err && s->classes_se > PRECISE * s->classes)
+		err = count_draws(s, h, w, shares[1]);
 	return err;
 }
