@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include <sonde/stats.h>
 #include "shuffle.h"
@@ -16,7 +17,7 @@
 #define SWEEP_FACTOR	5 / 2
 #define SWEEP_ORDERS	6
 #define SWEEP_DRAWS	4
-#define LINE_MAX	256
+#define LINE_MOST	256
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
  * a line of the other half of a pair is in neither. */
 #define OFFSET_STEP	1280
@@ -26,6 +27,8 @@
 #define FOLD_PAGES	12
 #define FOLD_GROUP	16
 #define FOLD_LEAST	6
+/* Lines that the level holds at one offset, over those taken, so that few sets are full. */
+#define FOLD_ROOM	4
 /* Groups with such lines to be seen at least, and over those to be expected. */
 #define FOLD_HITS	2
 #define FOLD_SHARE	0.45
@@ -185,18 +188,18 @@ static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint3
 			places[n++] = (h->flush[i] * METER_CHUNK + a) / METER_PLACE;
 			places[n++] = (h->flush[i] * METER_CHUNK + b) / METER_PLACE;
 		}
-		over = hunt_places_overflow(h, places, n, 0);
+		over = hunt_places_overflow(h, places, n, 2 * h->nflush);
 	}
 	return over < 0 ? over : !over;
 }
 
 static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 {
-	const uint32_t at = LINE_MAX;
+	const uint32_t at = LINE_MOST;
 	int fit = 0;
 	uint32_t d;
 
-	for (d = s->first->line; d <= LINE_MAX; d *= 2) {
+	for (d = s->first->line; d <= LINE_MOST; d *= 2) {
 		fit = fit_at(s, h, c, at, at + d);
 		if (fit)
 			break;
@@ -218,67 +221,94 @@ static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 	return 0;
 }
 
-/* @pages' lines at @other, @with's at the class's offset, and flush lines. */
-static int overflow_at(struct survey *s, struct hunt *h, const uint32_t *with,
-		       const uint32_t *pages, size_t n, uint32_t other)
-{
-	uint32_t places[4 * HUNT_WAYS];
-	/* Half of them: the lines after them are in the way of the others. */
-	size_t at = 0, flush = s->holding == HOLDING_OTHER ? h->nflush : h->nflush / 2;
-
-	for (size_t i = 0; i < s->ways; i++)
-		places[at++] = (with[i] * METER_CHUNK + h->offset) / METER_PLACE;
-	for (size_t i = 0; i < n; i++)
-		places[at++] = (pages[i] * METER_CHUNK + other) / METER_PLACE;
-	for (size_t i = 0; i < flush; i++)
-		places[at++] = (h->flush[i] * METER_CHUNK + h->offset) / METER_PLACE;
-	/* And those at @other out of the level above, where it would keep them. */
-	if (s->holding == HOLDING_OTHER && other != h->offset)
-		for (size_t i = 0; i < h->nflush; i++, flush++)
-			places[at++] = (h->flush[i] * METER_CHUNK + other) / METER_PLACE;
-	return hunt_places_overflow(h, places, at, flush);
-}
-
 /* Pages looked at together: so many that they miss the level above. */
 static size_t fold_group(const struct survey *s)
 {
 	return 2 * s->above > FOLD_GROUP ? 2 * s->above : FOLD_GROUP;
 }
 
-/*
- * Whether a line of @pages at @other shares the class's set. It does if they overflow
- * it with lines of the class and do not with lines of any pages, @instead: what
- * prefetchers bring besides may overflow sets as well. Asked twice: few have one, and
- * many may be disturbed. -errno.
+/**
+ * struct fold - a class, and pages to look for lines of its set in, at another offset
+ * @c: it
+ * @from: pages in groups, @n of them; behind these some that are in no role, first as
+ *        many as the class has ways
+ * @flush_other: lines at the other offset are flushed out of the level above, too
  */
-static int is_congruent(struct survey *s, struct hunt *h, const struct class *c,
-			const uint32_t *instead, const uint32_t *pages, uint32_t other)
-{
-	const size_t group = fold_group(s);
-	int over = overflow_at(s, h, c->page, pages, group, other);
+struct fold {
+	const struct class *c;
+	const uint32_t *from;
+	size_t n;
+	int flush_other;
+};
 
-	if (over > 0)
-		over = !overflow_at(s, h, instead, pages, group, other);
-	return over > 0 ? overflow_at(s, h, c->page, pages, group, other) : over;
+/*
+ * How many flush lines at an offset: half of them where all would be in the way of the
+ * others in the level's sets, unless it is exclusive: then others would stay above it.
+ */
+static size_t fold_flush(const struct survey *s, const struct hunt *h, int both)
+{
+	const double room = s->classes * s->ways;
+
+	if (s->holding == HOLDING_OTHER ||
+	    (both && room > FOLD_ROOM * (double)(fold_group(s) + h->nflush)))
+		return h->nflush;
+	return h->nflush / 2;
+}
+
+/* @pages' lines at @other, @with's at the class's offset, and flush lines. */
+static int overflow_at(struct survey *s, struct hunt *h, const struct fold *f,
+		       const uint32_t *with, const uint32_t *pages, uint32_t other)
+{
+	uint32_t places[4 * HUNT_WAYS];
+	const uint32_t *idle = f->from + f->n + s->ways;
+	const int both = f->flush_other || s->holding == HOLDING_OTHER;
+	size_t at = 0, flush = fold_flush(s, h, both), tail = flush;
+
+	for (size_t i = 0; i < s->ways; i++)
+		places[at++] = (with[i] * METER_CHUNK + h->offset) / METER_PLACE;
+	for (size_t i = 0; i < fold_group(s); i++)
+		places[at++] = (pages[i] * METER_CHUNK + other) / METER_PLACE;
+	for (size_t i = 0; i < flush; i++)
+		places[at++] = (h->flush[i] * METER_CHUNK + h->offset) / METER_PLACE;
+	/* And those at @other out of the level above, where it would keep them. */
+	for (size_t i = 0; both && other != h->offset && i < flush; i++, tail++)
+		places[at++] = (idle[i] * METER_CHUNK + other) / METER_PLACE;
+	return hunt_places_overflow(h, places, at, tail);
 }
 
 /*
- * In how many groups of @pages one does, and in how many at the class's own offset,
+ * Whether a line of @pages at @other shares the class's set. It does if they overflow
+ * it with lines of the class and do not with lines of pages in no role: what
+ * prefetchers bring besides may overflow sets as well. Asked twice: few have one, and
+ * many may be disturbed. -errno.
+ */
+static int is_congruent(struct survey *s, struct hunt *h, const struct fold *f,
+			const uint32_t *pages, uint32_t other)
+{
+	int over = overflow_at(s, h, f, f->c->page, pages, other);
+
+	if (over > 0)
+		over = !overflow_at(s, h, f, f->from + f->n, pages, other);
+	return over > 0 ? overflow_at(s, h, f, f->c->page, pages, other) : over;
+}
+
+/*
+ * In how many groups of pages one does, and in how many at the class's own offset,
  * to *@own: taken in turns, as what disturbs the one then disturbs the other. -errno.
  */
-static int count_congruent(struct survey *s, struct hunt *h, const struct class *c,
-			   const uint32_t *pages, size_t n, uint32_t other, int *own)
+static int count_congruent(struct survey *s, struct hunt *h, const struct fold *f,
+			   uint32_t other, int *own)
 {
 	const size_t group = fold_group(s);
 	int hits = 0, over;
 
 	*own = 0;
-	for (size_t first = 0; first + group <= n; first += group) {
-		over = is_congruent(s, h, c, pages + n, pages + first, h->offset);
+	for (size_t first = 0; first + group <= f->n; first += group) {
+		over = is_congruent(s, h, f, f->from + first, h->offset);
 		if (over < 0)
 			return over;
 		*own += over;
-		over = is_congruent(s, h, c, pages + n, pages + first, other);
+		over = is_congruent(s, h, f, f->from + first, other);
 		if (over < 0)
 			return over;
 		hits += over;
@@ -302,32 +332,38 @@ static double expect_congruent(const struct survey *s, size_t n)
 static int find_fold(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
 {
 	struct class used = *c;
-	size_t n, want = (size_t)(FOLD_PAGES * s->classes);
-	double seen;
-	int hits = 0, own, all = 1;
+	struct fold f = { .c = c, .from = from, .n = (size_t)(FOLD_PAGES * s->classes) };
+	double seen, expected;
+	int hits = 0, own, all = 1, is_folded, some, told;
+	size_t n;
 
 	/* With those that were found beyond: there may be no others of its own offset. */
 	used.n = s->ways;
 	n = others(s, h, &used, from);
 	s->fold = 1;
-	if (want < FOLD_LEAST * fold_group(s))
-		want = FOLD_LEAST * fold_group(s);
-	if (n < s->ways + want) {
+	f.n = MAX(f.n, FOLD_LEAST * fold_group(s));
+	expected = expect_congruent(s, f.n);
+	if (n < f.n + s->ways + h->nflush) {
 		s->doubtful = 1;
 		return 0;
 	}
 	/* Not the nearest lines: prefetchers tie them together anyway. */
 	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK && hits >= 0; bit *= 2) {
-		hits = count_congruent(s, h, c, from, want, h->offset ^ bit, &own);
-		/* Those of its own offset are among the pages; so many of them are seen. */
-		seen = fmin(own, expect_congruent(s, want));
-		s->doubtful |= seen < FOLD_HITS || seen <= FOLD_SHARE * expect_congruent(s, want);
-		if (hits >= FOLD_HITS && hits > FOLD_SHARE * seen) {
-			s->fold *= 2;
-			continue;
+		is_folded = some = told = 0;
+		/* The level above may keep lines at the other offset, or lines that flush them. */
+		for (f.flush_other = 0; f.flush_other < 2 && !is_folded && hits >= 0; f.flush_other++) {
+			hits = count_congruent(s, h, &f, h->offset ^ bit, &own);
+			/* Those of its own offset are among the pages; so many of them are seen. */
+			seen = fmin(own, expected);
+			if (seen < FOLD_HITS || seen <= FOLD_SHARE * expected)
+				continue;
+			told = 1;
+			is_folded = hits >= FOLD_HITS && hits > FOLD_SHARE * seen;
+			some |= hits > FOLD_DOUBT * seen;
 		}
-		all = 0;
-		s->doubtful |= hits > FOLD_DOUBT * seen;
+		s->doubtful |= !told || (some && !is_folded);
+		s->fold *= is_folded ? 2 : 1;
+		all &= is_folded;
 	}
 	/* Then something else overflows them: some bit must tell sets apart. */
 	s->doubtful |= all;

@@ -216,6 +216,34 @@ START_TEST(is_not_sure_of_the_size_of_an_exclusive_level)
 }
 END_TEST
 
+/* Private second levels of more than a MiB, behind a first level that keeps lines. */
+static const struct {
+	enum machine_policy first;
+	struct machine_cache second;
+} large[] = {
+	{ POLICY_RANDOM, { .bytes = 2 * MIB, .ways = 16, .cycles = 17,
+			   .policy = POLICY_QLRU_H11_M1_R0_U0 } },
+	/* Colours mixed with the offset. */
+	{ POLICY_SRRIP, { .bytes = 1280 * KIB, .ways = 10, .cycles = 17,
+			  .policy = POLICY_QLRU_H11_M1_R0_U0, .index = INDEX_XOR } },
+};
+
+START_TEST(tells_large_private_second_levels)
+{
+	model.cache[0] = (struct machine_cache){
+		.bytes = 48 * KIB, .ways = 12, .policy = large[_i].first, .cycles = 5,
+	};
+	model.cache[1] = large[_i].second;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 2);
+	/* Its line is another matter: a prefetcher of pairs is there too. */
+	ck_assert_uint_eq(g->level[1].size, model.cache[1].bytes);
+	ck_assert_uint_eq(g->level[1].survey.ways, model.cache[1].ways);
+	ck_assert_double_ge(g->level[1].confidence, 0.95);
+}
+END_TEST
+
 /* The level above has three times as many ways as a hunt has room for flush lines. */
 START_TEST(flushes_a_first_level_of_very_many_ways)
 {
@@ -457,6 +485,8 @@ int main(void)
 	tcase_add_loop_test(tc, is_not_misled_by_hits_that_hide_translation, 0, 3);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
 	tcase_add_test(tc, is_not_sure_of_the_size_of_an_exclusive_level);
+	tcase_add_loop_test(tc, tells_large_private_second_levels, 0,
+			    (int)(sizeof(large) / sizeof(*large)));
 	tcase_add_test(tc, flushes_a_first_level_of_very_many_ways);
 	tcase_add_loop_test(tc, does_not_take_the_ways_of_two_levels_for_those_of_one, 0, 3);
 	tcase_add_loop_test(tc, counts_classes_that_have_too_few_lines_to_overflow, 0, 2);
