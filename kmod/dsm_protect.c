@@ -437,6 +437,8 @@ static int collect_all(struct sonde_dsm *dsm, struct sonde_dsm_collect *args,
 	if (*written) {
 		collect(&f, noted, kept, args, *written);
 		sonde_dsm_take_turn(dsm, args->count, args->count < asked);
+		/* The caller has it back as it was. */
+		args->room = asked;
 	} else {
 		ret = -ENOMEM;
 	}

@@ -37,10 +37,12 @@ check-dsm: all dsm-programs $(DSM_MPI_BIN) ## the tests of dsm/ alone
 	$(Q)O='$(O)' SONDE='$(O)/sonde' prove --timer --failures --comments $(PROVE_FLAGS) \
 		$(DSM_TEST_BIN) $(DSM_FAULTS_BIN) $(sort $(wildcard tests/dsm/*.t))
 
-check-dsm-long: all dsm-programs $(DSM_MPI_BIN) ## dsm: 300,000 random programs, 1 to 8 processes
+check-dsm-long: all dsm-programs guest-programs $(DSM_MPI_BIN) ## dsm: 300,000 random programs, 1 to 8 processes
 	$(Q)O='$(O)' SONDE='$(O)/sonde' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) tests/dsm/jobs.t \
 		tests/guest/dsm-jobs.t
 	$(Q)$(O)/tests/dsm/fuzz 1 300000
 	$(Q)$(O)/tests/dsm/races 1 100000
 	$(Q)$(O)/tests/dsm/search long
 	$(Q)$(O)/tests/dsm/kernels full
+	$(Q)O='$(O)' SONDE_DSM_PAGES=1000000 tests/guest/run --name dsm-pages --mem 12000 \
+		--timeout 3600 -- $(O)/tests/guest/dsm :: $(O)/tests/dsm/fault_system

@@ -33,6 +33,15 @@ static void check_call(const struct rig *r, ssize_t got, ssize_t expected)
 		ck_assert_int_eq(expected, got);
 }
 
+/* Takes the pages themselves, which the module's view gives to nobody. */
+static void check_call_on_pages(const struct rig *r, ssize_t got, ssize_t expected)
+{
+	if (got < 0 && !strcmp(r->f->ops->name, "module"))
+		ck_assert_int_eq(EFAULT, errno);
+	else
+		check_call(r, got, expected);
+}
+
 static void void_page(struct rig *r, uint32_t page, int byte)
 {
 	memset(rig_home(r, page), byte, UNIT);
@@ -76,6 +85,7 @@ START_TEST(system_calls_read_pages_as_the_capability_says)
 	unsigned char bytes[UNIT];
 	struct iovec v = { .iov_len = UNIT }, into = { bytes, UNIT };
 	struct msghdr message = { .msg_iov = &v, .msg_iovlen = 1 };
+	ssize_t got;
 	int fds[2];
 
 	open_pair(fds);
@@ -90,11 +100,12 @@ START_TEST(system_calls_read_pages_as_the_capability_says)
 		ck_assert_int_eq(UNIT, recv(fds[0], bytes, UNIT, MSG_WAITALL));
 		ck_assert_uint_eq(2, bytes[0]);
 	}
-	/* As a neighbour's message library would. */
+	bytes[9] = 0;
 	void_page(r, 5, 4);
 	v.iov_base = rig_view(r, 5);
-	check_call(r, process_vm_readv(getpid(), &into, 1, &v, 1, 0), UNIT);
-	if (rig_has(r, DSM_FAULT_SYSCALLS))
+	got = process_vm_readv(getpid(), &into, 1, &v, 1, 0);
+	check_call_on_pages(r, got, UNIT);
+	if (got == UNIT)
 		ck_assert_uint_eq(4, bytes[9]);
 	close(fds[0]);
 	close(fds[1]);
@@ -146,7 +157,7 @@ START_TEST(files_are_read_past_the_cache_into_the_alias)
 		ck_assert_int_eq(UNIT, pread(direct, rig_alias(r, 8), UNIT, 0));
 		ck_assert_uint_eq(9, rig_alias(r, 8)[UNIT - 1]);
 		void_page(r, 9, 0);
-		check_call(r, pread(direct, rig_view(r, 9), UNIT, 0), UNIT);
+		check_call_on_pages(r, pread(direct, rig_view(r, 9), UNIT, 0), UNIT);
 	}
 	close(fd);
 	close(direct);
@@ -299,9 +310,11 @@ static void ignore_it(struct rig *r)
 	kill(getpid(), SIGBUS);
 }
 
+/* The module's view goes as a whole or not at all. */
 static void unmap_and_write(struct rig *r)
 {
-	munmap(rig_view(r, 4), UNIT);
+	if (munmap(rig_view(r, 4), UNIT))
+		munmap(r->f->view, (size_t)r->pages * r->unit);
 	rig_view(r, 4)[0] = 1;
 }
 
@@ -384,26 +397,35 @@ static void no_fault(void *ctx, uint32_t page, bool write)
 	abort();
 }
 
+/* NULL: the module may not have as much of this machine's memory; says so. */
 static struct dsm_fault *create_plain(int i, uint32_t pages)
 {
 	struct dsm_fault_config config = { .pages = pages, .unit = UNIT, .fault = no_fault };
 	struct dsm_fault *f;
 	char why[1000] = "";
 
-	if (dsm_fault_create(&f, rig_here[i], &config, why, sizeof(why)))
+	if (!dsm_fault_create(&f, rig_here[i], &config, why, sizeof(why)))
+		return f;
+	if (!strstr(why, "dsm_pages"))
 		ck_abort_msg("%s", why);
-	return f;
+	why[strcspn(why, "\n")] = '\0';
+	tap_left_out(why);
+	return NULL;
 }
 
 /* 4 GiB of pages, every second one writable, and back. */
 START_TEST(a_million_pages_alternate_or_are_refused_with_a_reason)
 {
-	uint32_t n = 1U << 19, *odd = rig_alloc(n, sizeof(*odd));
+	uint32_t n = 1U << 19, *odd;
 	struct dsm_fault *f = create_plain(_i, 2 * n);
 	size_t bytes = 2 * (size_t)n * UNIT;
-	unsigned char *view = f->view;
+	unsigned char *view;
 	int err;
 
+	if (!f)
+		return;
+	odd = rig_alloc(n, sizeof(*odd));
+	view = f->view;
 	for (uint32_t i = 0; i < n; i++)
 		odd[i] = 2 * i + 1;
 	ck_assert_uint_eq(1, count_mappings(view, bytes));
@@ -473,6 +495,7 @@ START_TEST(a_memory_can_go_while_the_kernel_reads_its_alias)
 	pthread_t thread;
 	void *err;
 
+	ck_assert_ptr_nonnull(f);
 	f->alias[0] = 1;
 	ck_assert_int_eq(0, pthread_create(&thread, NULL, send_alias, f));
 	sched_yield();

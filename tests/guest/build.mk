@@ -16,7 +16,7 @@ $(GUEST_BIN): $(O)/%: $(O)/%.o $(O)/libsonde.a
 	$(Q)$(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(SONDE_LIBS)
 
 .PHONY: check-kernels check-debug budget guest-shell guest-programs
-guest-programs: $(GUEST_BIN) $(O)/sonde
+guest-programs: $(GUEST_BIN) $(O)/tests/dsm/fault_system $(O)/sonde
 
 check-kernels: deps-check ## the tests in guests with every kernel
 	$(Q)$(MAKE) --no-print-directory guest-programs

@@ -538,6 +538,8 @@ static unsigned int count_mappings(void)
 	return lines;
 }
 
+#define OWN_SECONDS	3600
+
 /* SONDE_DSM_PAGES=1000000 in a guest with as much memory. */
 static void no_protection_splits_a_mapping(void)
 {
@@ -548,6 +550,8 @@ static void no_protection_splits_a_mapping(void)
 	unsigned int before;
 
 	check(pages);
+	if (text)
+		alarm(OWN_SECONDS);
 	for (i = 0; i < half; i++)
 		pages[i] = 2 * i;
 	for (i = 0; i < n; i++)

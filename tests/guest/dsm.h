@@ -111,6 +111,7 @@ static int try_collect(const struct segment *s, struct sonde_dsm_written *writte
 	};
 	int ret = do_ioctl(s->fd, SONDE_IOC_DSM_COLLECT, &args);
 
+	check_int(args.room, room);
 	*count = args.count;
 	return ret;
 }
