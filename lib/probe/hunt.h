@@ -12,6 +12,7 @@
 #include "trial.h"
 
 #define HUNT_WAYS	160	/* more than any cache has, with those of the level above */
+#define HUNT_TURNS	4	/* turns of a ring that a look is about */
 
 /**
  * struct gauge - what tells how disturbed the machine is: another thread of the core
@@ -86,6 +87,12 @@ void hunt_close(struct hunt *h);
  */
 size_t hunt_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot);
 
+/* Whether @page is one of the @n of @x. */
+int hunt_is_among(const uint32_t *x, size_t n, uint32_t page);
+
+/* @n pages of the pool that follow each other in its (random) order. */
+const uint32_t *hunt_draw(struct hunt *h, size_t n);
+
 /* Fill @hit and @penalty. 1 if the pool overflows the level, 0 if not; -errno. */
 int hunt_calibrate(struct hunt *h);
 
@@ -95,6 +102,15 @@ int hunt_refine(struct hunt *h, const struct class *c);
 /* Cycles a load of the lines of @pages at the hunt's offset. */
 int hunt_cost(struct hunt *h, const uint32_t *pages, size_t n, double warm, double turns,
 	      double *cycles);
+
+/* What translation adds to a load: one line a page, which all fit the first level. */
+int hunt_translation(struct hunt *h, const uint32_t *pages, size_t n, double *cycles);
+
+/*
+ * Wait until the gauge costs what it did. If that does not come back, this is how
+ * it is from now on; so is what costs less twice. 0, -errno.
+ */
+int hunt_wait_calm(struct hunt *h);
 
 /* What they would cost if none of them conflicted. */
 int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles);
