@@ -30,11 +30,11 @@
 #define DSM_LIST	512	/* every second one */
 #define DSM_MISSES	32
 #define DSM_LOOKS	4
+#define DSM_END		1	/* of no list: a miss of it ends who serves them */
 
 static struct {
 	int fd, home, kept;
 	bool is_ready, is_trapped;
-	_Atomic bool is_over;
 	char *view, *alias, *twins, *weak, *weak_alias, *home_view, *kept_view;
 	struct sonde_dsm_copy *table, *home_table;
 	uint32_t list[DSM_LIST];
@@ -77,7 +77,7 @@ static void *serve_misses(void *arg)
 	while (read(dsm.fd, &event, sizeof(event)) == sizeof(event)) {
 		memcpy(dsm.alias + event.page * SMALL, dsm.twins, SMALL);
 		protect_dsm(&event.page, 1, SONDE_DSM_READ);
-		if (dsm.is_over)
+		if (event.page == DSM_END)
 			return NULL;
 	}
 	return NULL;
@@ -300,14 +300,14 @@ static int call_dsm_miss(const struct target *t)
 /* In a process of several threads other calls take longer. */
 static void end_server(void)
 {
+	uint32_t end = DSM_END;
+
 	if (!dsm.server)
 		return;
-	dsm.is_over = true;
-	protect_dsm(dsm.list, 1, SONDE_DSM_NONE);
-	(void)((volatile char *)dsm.view)[dsm.list[0] * SMALL];
+	protect_dsm(&end, 1, SONDE_DSM_NONE);
+	(void)((volatile char *)dsm.view)[end * SMALL];
 	pthread_join(dsm.server, NULL);
 	dsm.server = 0;
-	dsm.is_over = false;
 }
 
 /* They are shut in the home from the first turn on. */
