@@ -66,7 +66,7 @@ run_units() {
 		# Its search counts mappings, and one test dies on purpose.
 		slow:*/colour) cases=module ;;
 		*:*/probe_cache|*:*/share) cases=quick ;;
-		slow:*/geometry) cases=quick ;;
+		*:*/geometry) cases=quick ;;
 		*) cases= ;;
 		esac
 		[ "$running" -lt "$jobs" ] || { wait -n; running=$((running - 1)); }
