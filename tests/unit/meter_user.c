@@ -351,7 +351,7 @@ int main(void)
 	tcase_add_test(quick, refuses_to_move_where_it_may_not_run);
 	tcase_add_test(quick, refuses_lanes_that_cannot_run_and_leaves_none_behind);
 	if (count_cpus() > 1) {
-		tcase_add_test(quick, a_CPU_that_is_left_keeps_what_it_has_cached);
+		tcase_add_test(timed, a_CPU_that_is_left_keeps_what_it_has_cached);
 		tcase_add_test(quick, stays_on_the_CPUs_that_the_thread_had);
 		tcase_add_test(quick, goes_on_along_the_cycle_on_another_CPU_and_back);
 		tcase_add_test(quick, lanes_start_together_and_all_give_their_windows);
