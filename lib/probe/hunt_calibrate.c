@@ -47,9 +47,11 @@ static int set_gauge(struct hunt *h, const uint32_t *pages, size_t n)
 	memcpy(h->gauge.page, pages, h->gauge.n * sizeof(*pages));
 	for (int i = 0; i < GAUGE_LOOKS && !err; i++)
 		err = hunt_cost(h, pages, h->gauge.n, 4, HUNT_TURNS, &x[i]);
+	if (err)
+		return err;
 	sonde_stats_sort(x, GAUGE_LOOKS);
 	h->gauge.cycles = sonde_stats_quantile(x, GAUGE_LOOKS, CALM_SHARE);
-	return err;
+	return 0;
 }
 
 /* The second least of several draws: the least may owe it to noise. */

@@ -6,6 +6,8 @@
 #include "hunt.h"
 #include "shuffle.h"
 
+/* Lines that may overflow a set. */
+#define FEWEST		4
 /* Flush lines are looked at in so many groups. */
 #define PURIFY_GROUPS	4
 /* Lines to try in the place of one of them. */
@@ -214,21 +216,18 @@ static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class 
 
 int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 {
-	size_t n = 4;
+	size_t n = 0;
 	int err;
 
 	c->n = 0;
 	nfrom = hunt_drop(from, nfrom, h->flush, h->nflush);
-	err = first_overflow(h, from, nfrom, &n);
-	if (err > 0)
-		err = collect(h, from, n, c);
-	/* If they did not after all, more of them do. */
-	while (!err && !c->n && n < nfrom) {
-		n = n * 3 / 2;
+	/* If those that overflow did not after all, more of them do. */
+	do {
+		n = n ? n * 3 / 2 : FEWEST;
 		err = first_overflow(h, from, nfrom, &n);
 		if (err > 0)
 			err = collect(h, from, n, c);
-	}
+	} while (!err && !c->n && n < nfrom);
 	if (err > 0)
 		err = prune(h, c);
 	if (err > 0 && !h->pure)

@@ -325,6 +325,34 @@ static double expect_congruent(const struct survey *s, size_t n)
 }
 
 /*
+ * Whether the class has lines at @other, too, to *@is_folded. Asked without flushing
+ * lines there and with it, as the level above may keep them, or lines that flush them;
+ * what does not see those at the own offset, which are among the pages, tells nothing.
+ */
+static int ask_fold(struct survey *s, struct hunt *h, struct fold *f, uint32_t other,
+		    int *is_folded)
+{
+	const double expected = expect_congruent(s, f->n);
+	int hits, own, told = 0, some = 0;
+	double seen;
+
+	*is_folded = 0;
+	for (f->flush_other = 0; f->flush_other < 2 && !*is_folded; f->flush_other++) {
+		hits = count_congruent(s, h, f, other, &own);
+		if (hits < 0)
+			return hits;
+		seen = fmin(own, expected);
+		if (seen < FOLD_HITS || seen <= FOLD_SHARE * expected)
+			continue;
+		told = 1;
+		some |= hits > FOLD_DOUBT * seen;
+		*is_folded = hits >= FOLD_HITS && hits > FOLD_SHARE * seen;
+	}
+	s->doubtful |= !told || (some && !*is_folded);
+	return 0;
+}
+
+/*
  * An index that mixes a bit of the offset with bits of the frame puts lines at two
  * offsets of different pages into one set: so many fewer sets are there than
  * classes of lines at one offset times offsets.
@@ -333,41 +361,25 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 {
 	struct class used = *c;
 	struct fold f = { .c = c, .from = from, .n = (size_t)(FOLD_PAGES * s->classes) };
-	double seen, expected;
-	int hits = 0, own, all = 1, is_folded, some, told;
-	size_t n;
+	int err = 0, all = 1, is_folded;
 
-	/* With those that were found beyond: there may be no others of its own offset. */
-	used.n = s->ways;
-	n = others(s, h, &used, from);
 	s->fold = 1;
 	f.n = MAX(f.n, FOLD_LEAST * fold_group(s));
-	expected = expect_congruent(s, f.n);
-	if (n < f.n + s->ways + h->nflush) {
+	/* With those that were found beyond: there may be no others of its own offset. */
+	used.n = s->ways;
+	if (others(s, h, &used, from) < f.n + s->ways + h->nflush) {
 		s->doubtful = 1;
 		return 0;
 	}
 	/* Not the nearest lines: prefetchers tie them together anyway. */
-	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK && hits >= 0; bit *= 2) {
-		is_folded = some = told = 0;
-		/* The level above may keep lines at the other offset, or lines that flush them. */
-		for (f.flush_other = 0; f.flush_other < 2 && !is_folded && hits >= 0; f.flush_other++) {
-			hits = count_congruent(s, h, &f, h->offset ^ bit, &own);
-			/* Those of its own offset are among the pages; so many of them are seen. */
-			seen = fmin(own, expected);
-			if (seen < FOLD_HITS || seen <= FOLD_SHARE * expected)
-				continue;
-			told = 1;
-			is_folded = hits >= FOLD_HITS && hits > FOLD_SHARE * seen;
-			some |= hits > FOLD_DOUBT * seen;
-		}
-		s->doubtful |= !told || (some && !is_folded);
+	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK && !err; bit *= 2) {
+		err = ask_fold(s, h, &f, h->offset ^ bit, &is_folded);
 		s->fold *= is_folded ? 2 : 1;
 		all &= is_folded;
 	}
 	/* Then something else overflows them: some bit must tell sets apart. */
 	s->doubtful |= all;
-	return hits < 0 ? hits : 0;
+	return err;
 }
 
 static void vote(struct survey *s)

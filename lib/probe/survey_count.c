@@ -25,8 +25,9 @@
 /* Flush lines over ways of the level above that do, if SURVEY_FLUSH are not to be had. */
 #define FLUSH_LEAST	2
 #define SIZE_DRAWS	3
-/* Shares of the lines of a draw that miss, in the order in which they are tried. */
-static const double shares[] = { 0.2, 0.5 };
+/* Shares of the lines of a draw that miss: of one, and of one that tells few classes. */
+#define MISSING		0.2
+#define MISSING_FEW	0.5
 /* A standard error, over the number of classes, that is good enough. */
 #define PRECISE		0.03
 #define NEARLY_ALL	0.9
@@ -334,9 +335,9 @@ static int count_draws(struct survey *s, struct hunt *h, const struct sweep *w, 
  */
 int survey_count(struct survey *s, struct hunt *h, const struct sweep *w)
 {
-	int err = count_draws(s, h, w, shares[0]);
+	int err = count_draws(s, h, w, MISSING);
 
 	if (!err && s->classes_se > PRECISE * s->classes)
-		err = count_draws(s, h, w, shares[1]);
+		err = count_draws(s, h, w, MISSING_FEW);
 	return err;
 }
