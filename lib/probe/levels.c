@@ -37,6 +37,9 @@
  * and caches on the chip seldom answer slower.
  */
 #define MEMORY_NS	45.0
+/* A level that is not so many times slower than the one before has a cost that is not
+ * known: too much was taken off for translation, which others make dearer. */
+#define SLOWER		1.3
 /* An interval wider than this (high over low) names no size. */
 #define WIDEST		1.6
 
@@ -271,6 +274,8 @@ static int describe_level(struct search *w, size_t i, size_t ncaches, double sec
 	err = plateau_latency(w, &w->plateau[i], &out->latency);
 	if (err)
 		return err;
+	if (i && out->latency.cycles < SLOWER * out[-1].latency.cycles)
+		out->latency = (struct sonde_latency){ 0 };
 	w->s->what = i ? "lower cache levels" : "first cache level";
 	if (i + 1 == w->nplateaus) {
 		out->size_low = (uint64_t)w->curve.chunks[w->plateau[i].last] * METER_CHUNK;

@@ -52,15 +52,34 @@ static struct plateau longest_from(const double *size, const double *cost, size_
 	return best;
 }
 
-static size_t collect(const double *size, const double *cost, size_t n, struct plateau *out)
+/*
+ * Whether @p is level, and long enough, by the points that cost what it does themselves.
+ * One that was cheap by luck, on the slope of a cache that others crowd, makes those
+ * before it look as cheap.
+ */
+static int is_level(const double *size, const double *raw, const struct plateau *p)
+{
+	size_t first = p->last, last = p->first, n = 0;
+
+	for (size_t i = p->first; i <= p->last; i++) {
+		if (raw[i] > p->cost * FLAT)
+			continue;
+		first = n++ ? first : i;
+		last = i;
+	}
+	return n >= MIN_POINTS && octaves(size, first, last) >= MIN_OCTAVES;
+}
+
+/* @cost: made monotone; @raw: as measured. */
+static size_t collect(const double *size, const double *raw, const double *cost, size_t n,
+		      struct plateau *out)
 {
 	struct plateau p;
 	size_t found = 0;
 
 	for (size_t i = 0; i < n && found < PLATEAU_MAX; i = p.last + 1) {
 		p = longest_from(size, cost, n, i);
-		if (p.first > 0 && (p.last - p.first + 1 < MIN_POINTS ||
-				    octaves(size, p.first, p.last) < MIN_OCTAVES))
+		if (p.first > 0 && !is_level(size, raw, &p))
 			continue;
 		if (found && p.cost < out[found - 1].cost * APART) {
 			out[found - 1].last = p.last;
@@ -85,7 +104,7 @@ size_t plateau_find(const double *size, const double *cost, size_t n, struct pla
 	monotone[n - 1] = cost[n - 1];
 	for (size_t i = n - 1; i > 0; i--)
 		monotone[i - 1] = fmin(cost[i - 1], monotone[i]);
-	found = collect(size, monotone, n, out);
+	found = collect(size, cost, monotone, n, out);
 	free(monotone);
 	return found;
 }

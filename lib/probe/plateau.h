@@ -25,8 +25,8 @@ struct plateau {
  * Plateaus of @cost over @size (ascending, above 0), to @out, PLATEAU_MAX at
  * most; how many. Costs are made monotone first, from the right: whatever
  * disturbs a measurement makes it dearer, so a point that costs more than a
- * larger one was disturbed. A plateau is about half an octave and three points or
- * longer, but for the first: a small cache is one point.
+ * larger one was disturbed. A plateau is about half an octave and three points that
+ * were not, or longer, but for the first: a small cache is one point.
  */
 size_t plateau_find(const double *size, const double *cost, size_t n, struct plateau *out);
 

@@ -85,6 +85,26 @@ START_TEST(takes_no_slope_for_a_level)
 }
 END_TEST
 
+/* A moment in which others left the last level alone, seen by one size on its slope. */
+START_TEST(one_cheap_point_on_a_slope_makes_no_level)
+{
+	struct plateau p[PLATEAU_MAX];
+
+	three_levels();
+	for (size_t i = 20; i < 30; i++)
+		cost[i] = 50 * pow(1.2, (double)(i - 19));
+	for (size_t i = 23; i < 29; i++) {
+		double before = cost[i];
+
+		cost[i] = cost[i - 3] * 1.02;
+		ck_assert_uint_eq(plateau_find(size, cost, POINTS, p), 3);
+		ck_assert_double_eq(p[1].cost, 50);
+		ck_assert_double_eq(p[2].cost, 300);
+		cost[i] = before;
+	}
+}
+END_TEST
+
 START_TEST(says_that_the_end_still_rises)
 {
 	struct plateau p[PLATEAU_MAX];
@@ -119,6 +139,7 @@ int main(void)
 	tcase_add_test(tc, ignores_points_that_were_disturbed);
 	tcase_add_test(tc, takes_a_small_step_for_part_of_a_level);
 	tcase_add_test(tc, takes_no_slope_for_a_level);
+	tcase_add_test(tc, one_cheap_point_on_a_slope_makes_no_level);
 	tcase_add_test(tc, says_that_the_end_still_rises);
 	tcase_add_test(tc, finds_one_level_in_a_level_curve_and_none_in_none);
 	suite_add_tcase(suite, tc);
