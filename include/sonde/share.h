@@ -148,7 +148,8 @@ struct sonde_share_report {
  * Threads are bound to the CPUs in turn; the calling thread is bound to the
  * first one meanwhile. The idea of the contention test is Servet's (2.2, figure
  * 4); the number of comparisons grows with CPUs times caches of the last level,
- * not with the square of CPUs.
+ * not with the square of CPUs. In a guest, whose CPUs the host may move, a last level
+ * that no two were seen to share within three more seconds is unknown.
  *
  * Return: 0; -ENODATA (fewer than two CPUs: nothing to compare), -EINVAL
  * (options), -EPERM (may not run on one of the CPUs), -ENOMEM, -ECANCELED (by

@@ -11,9 +11,11 @@
 #define STEPS_LEAST	64
 #define STEPS_MOST	256
 #define COLD_WINDOWS	32
-/* From the load to the first read, but for what that itself takes, over the same
- * from that to the second: more, and by more than the hand-over itself takes, means
- * that the reader's CPU was busy with something else meanwhile, which the lines need
+/* Lines that any first level holds tell how far apart two CPUs are. */
+#define DISTANCE_CHUNKS	4
+/* From the load to the end of the first read, but for what that itself takes, over the
+ * same of the second: more, and by more than the hand-over itself takes, means
+ * that one of the CPUs was busy with something else meanwhile, which the lines need
  * not have survived. */
 #define LATE		1.5
 #define LATE_S		50e-6
@@ -65,9 +67,8 @@ static int warm_reader(struct share *s, const struct share_plan *plan, unsigned 
 	return 0;
 }
 
-/* Ends where the set begins; *@loaded is when the set, but not yet the sweep, was
- * loaded. */
-static int load(struct share *s, unsigned int cpu, size_t nset, size_t nsweep, double *loaded)
+/* Ends where the set begins; *@begin is when the set is linked, and about to be loaded. */
+static int load(struct share *s, unsigned int cpu, size_t nset, size_t nsweep, double *begin)
 {
 	struct meter *m = s->meter;
 	int err = m->ops->move(m, cpu);
@@ -75,10 +76,9 @@ static int load(struct share *s, unsigned int cpu, size_t nset, size_t nsweep, d
 	if (err)
 		return err;
 	m->ops->link(m, s->lines, nset + nsweep);
+	*begin = m->ops->now(m);
 	/* A set without a sweep settles in its level. */
-	m->ops->chase(m, nsweep ? nset : 2 * nset, METER_UNROLL, s->windows, 0);
-	*loaded = m->ops->now(m);
-	m->ops->chase(m, nsweep, METER_UNROLL, s->windows, 0);
+	m->ops->chase(m, nsweep ? nset + nsweep : 2 * nset, METER_UNROLL, s->windows, 0);
 	return 0;
 }
 
@@ -108,7 +108,7 @@ int handover_take(struct share *s, const struct share_plan *plan, unsigned int f
 	uint32_t offsets[CHUNK_PAIRS];
 	struct meter *m = s->meter;
 	size_t nset, nsweep, n;
-	double loaded, read, swept;
+	double begin, read, again;
 	unsigned int steps;
 	int err;
 
@@ -120,7 +120,7 @@ int handover_take(struct share *s, const struct share_plan *plan, unsigned int f
 	nset = walk_offsets(s, s->chunks, plan->set, offsets, n, s->lines);
 	nsweep = walk_offsets(s, s->chunks + plan->set, plan->sweep, offsets, n,
 			      s->lines + nset);
-	err = load(s, from, nset, nsweep, &loaded);
+	err = load(s, from, nset, nsweep, &begin);
 	if (!err)
 		err = m->ops->move(m, to);
 	if (err)
@@ -132,11 +132,22 @@ int handover_take(struct share *s, const struct share_plan *plan, unsigned int f
 	read = m->ops->now(m);
 	out->first = share_cycles(s, s->windows, n, steps, &out->discarded);
 	read -= expect(s, n, steps, out->first);
-	swept = m->ops->now(m);
+	again = m->ops->now(m);
 	m->ops->chase(m, nset - n * steps + nsweep, steps, s->windows, n);
-	out->is_late = read - loaded > LATE * (m->ops->now(m) - swept) + LATE_S;
+	out->is_late = read - begin > LATE * (m->ops->now(m) - again) + LATE_S;
 	out->again = share_cycles(s, s->windows, n, steps, &out->discarded);
 	return 0;
+}
+
+int handover_distance(struct share *s, unsigned int from, unsigned int to, double *cycles)
+{
+	const struct share_plan few = { .level = 1, .set = DISTANCE_CHUNKS };
+	struct handover h;
+	int err = handover_take(s, &few, from, to, &h);
+
+	if (!err)
+		*cycles = h.first;
+	return err;
 }
 
 int handover_cold(struct share *s, unsigned int cpu, double *cycles)

@@ -30,7 +30,7 @@
  * struct handover - one sample
  * @first: cycles a load of lines that the other CPU loaded
  * @again: cycles a load of the same, loaded by this CPU
- * @is_late: the first read came later after the load than the second after it
+ * @is_late: the first read came later after the load than the second after the first
  * @windows: timed
  * @discarded: of them
  */
@@ -43,6 +43,12 @@ struct handover {
 /* One sample of @plan's level. 0, or what meter_ops.move said. */
 int handover_take(struct share *s, const struct share_plan *plan, unsigned int from,
 		  unsigned int to, struct handover *out);
+
+/*
+ * How far apart two CPUs are just now: cycles of a load on @to of lines that @from has
+ * just changed. 0, or what meter_ops.move said.
+ */
+int handover_distance(struct share *s, unsigned int from, unsigned int to, double *cycles);
 
 /*
  * Cycles of a load from memory on @cpu: the oldest lines of the whole pool just

@@ -6,6 +6,7 @@
  * nearer one in common either: that leaves few pairs to compare.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,13 @@ static int measure_further(struct share *s, const struct share_plan *plan, doubl
 	return 0;
 }
 
+/* Of a level of unknown size, what is behind may be that level itself: some of a walk's
+ * lines in it, the others in memory, cost as much as a level between. */
+static int is_size_known(const struct share *s)
+{
+	return s->options->caches->levels[s->nplans - 1].size > 0;
+}
+
 /*
  * Where strangers crowd the last level, a curve over working sets does not show
  * it; a walk that is over in half a millisecond finds it.
@@ -164,7 +172,7 @@ static int look_further(struct share *s, double memory)
 	int err;
 
 	share_try_level(s, &plan);
-	if (!plan.set || memory < HIDING * last->again)
+	if (!plan.set || !is_size_known(s) || memory < HIDING * last->again)
 		return 0;
 	err = measure_further(s, &plan, &cycles);
 	if (err || cycles < CONTRAST * last->again || cycles > SAME * memory)
@@ -176,8 +184,8 @@ static int look_further(struct share *s, double memory)
 	last->is_last = 0;
 	last->beyond = cycles;
 	s->plan[s->nplans++] = plan;
-	return share_note(s, plan.set ? "level %u: not seen when the caches were measured, only "
-				"while CPUs were compared; its size is not known"
+	return share_note(s, plan.set ? "level %u: what it costs was not seen when the caches were "
+				"measured, only while CPUs were compared; its size is not known"
 				      : "level %u: something is quicker than memory, but too crowded "
 				"here to tell who shares it", plan.level);
 }
@@ -228,11 +236,14 @@ static int run(struct share *s)
 	r->nlevels = s->nplans;
 	for (size_t i = s->nplans; i-- > 0 && !err;) {
 		s->at = &s->plan[i];
+		s->apart = INFINITY;
 		memset(s->alone, 0, s->options->ncpus * sizeof(*s->alone));
 		if (s->options->all_pairs)
 			err = compare_all(s);
 		if (!err)
 			err = share_group(s, outer, &r->levels[i]);
+		if (!err && !outer && s->meter->is_guest)
+			err = share_settle(s, &r->levels[i]);
 		outer = &r->levels[i];
 	}
 	return err;

@@ -9,6 +9,8 @@
 
 #define SHARE_LEVELS	8
 #define SHARE_WINDOWS	1024
+/* Two CPUs that are so many times farther apart than before were moved. */
+#define SHARE_MOVED	1.6
 
 /**
  * struct share_plan - how to test one level
@@ -42,6 +44,10 @@ struct share_plan {
  * @report: what is found goes here
  * @plan: @nplans levels, nearest first
  * @at: the one being tested
+ * @apart: how far apart those CPUs were that were nearest when compared at this level,
+ *         in cycles as by handover_distance(); INFINITY until two were, 0 on a machine
+ *         whose CPUs stay where they are
+ * @nleft: samples of it that were left out since the CPUs were farther apart then
  * @done: share of all work that is done
  * @begin: the meter's time
  */
@@ -58,6 +64,8 @@ struct share {
 	struct share_plan plan[SHARE_LEVELS];
 	size_t nplans;
 	const struct share_plan *at;
+	double apart;
+	size_t nleft;
 	double done, begin;
 };
 
@@ -95,6 +103,12 @@ int share_compare(struct share *s, unsigned int a, unsigned int b,
 /* The groups of s->at, each within one of @outer (NULL: any), to @level. */
 int share_group(struct share *s, const struct sonde_share_level *outer,
 		struct sonde_share_level *level);
+
+/*
+ * Holds the groups of s->at, its last level, against the host of this guest; see
+ * share_settle.c. As share_group().
+ */
+int share_settle(struct share *s, struct sonde_share_level *level);
 
 /* @n chunks of the pool to s->chunks; side by side if @is_run, as a level that is
  * indexed by virtual addresses wants them. */

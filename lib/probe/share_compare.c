@@ -6,10 +6,16 @@
  * those that speak (a sequential test; Wald 1945: with 9 of 10 samples right,
  * three ahead is wrong once in 700). Then contention, where the sizes allow it.
  * Where the two contradict each other, the answer is that there is none.
+ *
+ * The host of a guest may move a CPU to another last level at any moment (of two CPUs
+ * on a host of several, a changed line went from one to the other in 90 cycles for some
+ * seconds, then in 400 for some tens of them). So how far apart they are is measured
+ * beside each hand-over, and those from when they were farther apart do not count.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "contend.h"
 #include "handover.h"
@@ -17,7 +23,8 @@
 #define LEAD		3
 #define SAMPLES_MOST	45
 /* Of the way from a hit in the level (0) to a load from beyond (1), in logarithms.
- * Between them lies what another CPU's cache sends, and what a stranger leaves. */
+ * Between them lies what another CPU's cache sends, and what a stranger leaves. The
+ * reader's own lines are near if they are a hit by what the cache report says. */
 #define NEAR		0.3
 #define FAR		0.75
 /* A hit that is so many times quicker than the level's is one in a nearer level. */
@@ -30,10 +37,13 @@
 
 /**
  * struct tally - samples of one pair
- * @lead: those that say yes less those that say no
+ * @says: what judge() said of each
+ * @apart: how far apart the CPUs were beside it, in cycles; 0 if they cannot be moved
+ * @lead: those that say yes less those that say no, of those that count
  */
 struct tally {
-	double first[SAMPLES_MOST], again[SAMPLES_MOST];
+	double first[SAMPLES_MOST], again[SAMPLES_MOST], apart[SAMPLES_MOST];
+	int says[SAMPLES_MOST];
 	unsigned int n;
 	int lead;
 	size_t windows, discarded;
@@ -52,6 +62,12 @@ static double median(double *x, size_t n)
 	return n ? (x[(n - 1) / 2] + x[n / 2]) / 2 : 0;
 }
 
+/* Where @cycles is on the way from @hit to @beyond. */
+static double get_way(double cycles, double hit, double beyond)
+{
+	return log(cycles / hit) / log(beyond / hit);
+}
+
 /* 1: in a cache of both, -1: not, 0: no word. */
 static int judge(const struct share_plan *plan, const struct handover *h)
 {
@@ -61,30 +77,71 @@ static int judge(const struct share_plan *plan, const struct handover *h)
 		return 0;
 	/* Not even its own lines hit: something else is in that cache. Or they hit
 	 * nearer: then this is about another level. */
-	if (h->again > sqrt(plan->again * plan->beyond) || h->again * NEARER < plan->again)
+	if (get_way(h->again, plan->again, plan->beyond) > NEAR ||
+	    h->again * NEARER < plan->again)
 		return 0;
-	way = log(h->first / h->again) / log(plan->beyond / h->again);
+	way = get_way(h->first, h->again, plan->beyond);
 	return way < NEAR ? 1 : way > FAR ? -1 : 0;
+}
+
+static int take(struct share *s, unsigned int from, unsigned int to, struct tally *t)
+{
+	struct handover h;
+	int err = share_tick(s);
+
+	if (!err)
+		err = handover_take(s, s->at, from, to, &h);
+	if (!err && s->meter->is_guest)
+		err = handover_distance(s, from, to, &t->apart[t->n]);
+	if (err)
+		return err;
+	t->says[t->n] = judge(s->at, &h);
+	t->windows += h.windows;
+	t->discarded += h.discarded;
+	t->first[t->n] = h.first;
+	t->again[t->n++] = h.again;
+	return 0;
+}
+
+/* How far apart the CPUs were where they were nearest: as many samples as decide. */
+static double get_nearest(const struct tally *t)
+{
+	double apart[SAMPLES_MOST];
+
+	memcpy(apart, t->apart, t->n * sizeof(*apart));
+	qsort(apart, t->n, sizeof(*apart), compare);
+	return apart[t->n < LEAD ? t->n - 1 : LEAD - 1];
+}
+
+/* Sets t->lead; how many samples do not count. */
+static size_t count_lead(struct tally *t)
+{
+	double most = SHARE_MOVED * get_nearest(t);
+	size_t nleft = 0;
+
+	t->lead = 0;
+	for (unsigned int i = 0; i < t->n; i++) {
+		if (t->apart[i] <= most)
+			t->lead += t->says[i];
+		else
+			nleft++;
+	}
+	return nleft;
 }
 
 static int hand_over(struct share *s, unsigned int a, unsigned int b, struct tally *t)
 {
-	struct handover h;
+	size_t nleft = 0;
 	int err;
 
 	while (t->n < SAMPLES_MOST && abs(t->lead) < LEAD) {
-		err = share_tick(s);
-		if (!err)
-			err = t->n % 2 ? handover_take(s, s->at, b, a, &h)
-				       : handover_take(s, s->at, a, b, &h);
+		err = t->n % 2 ? take(s, b, a, t) : take(s, a, b, t);
 		if (err)
 			return err;
-		t->lead += judge(s->at, &h);
-		t->windows += h.windows;
-		t->discarded += h.discarded;
-		t->first[t->n] = h.first;
-		t->again[t->n++] = h.again;
+		nleft = count_lead(t);
 	}
+	s->apart = fmin(s->apart, get_nearest(t));
+	s->nleft += nleft;
 	return 0;
 }
 

@@ -44,6 +44,16 @@ static size_t round_set(double chunks)
 	return n < 16 ? n : n / 8 * 8;
 }
 
+/* How many levels there are to test: behind those whose cost is known all is open. */
+static size_t count_levels(const struct sonde_cache_report *caches)
+{
+	size_t n = caches->nlevels < SHARE_LEVELS ? caches->nlevels : SHARE_LEVELS;
+
+	while (n && !(caches->levels[n - 1].latency.cycles > 0))
+		n--;
+	return n;
+}
+
 /* @before: chunks of the level before, 0 if there is none. */
 static void size_sets(struct share_plan *plan, double room, double before)
 {
@@ -64,15 +74,15 @@ static int make_plan(struct share *s, size_t i)
 
 	*plan = (struct share_plan){
 		.level = level->level,
-		.is_last = i + 1 == caches->nlevels,
+		.is_last = i + 1 == s->nplans,
 		.again = level->latency.cycles,
-		.beyond = i + 1 < caches->nlevels ? level[1].latency.cycles
-						  : caches->memory.cycles,
+		.beyond = i + 1 < s->nplans ? level[1].latency.cycles : caches->memory.cycles,
 	};
 	before = i ? get_most(&level[-1]) : 0;
-	size_sets(plan, FILL * get_least(level, before), before);
+	if (plan->again > 0)
+		size_sets(plan, FILL * get_least(level, before), before);
 	if (!plan->set)
-		return share_note(s, "level %u: its size, or how it compares to the level "
+		return share_note(s, "level %u: its cost, its size, or how it compares to the level "
 				  "before, is not known well enough to hand anything over in it",
 				  plan->level);
 	if (!plan->is_last && plan->beyond < CONTRAST * plan->again) {
@@ -86,11 +96,10 @@ static int make_plan(struct share *s, size_t i)
 
 int share_make_plans(struct share *s)
 {
-	const struct sonde_cache_report *caches = s->options->caches;
 	size_t most = s->nchunks;
 	int err;
 
-	s->nplans = caches->nlevels < SHARE_LEVELS ? caches->nlevels : SHARE_LEVELS;
+	s->nplans = count_levels(s->options->caches);
 	for (size_t i = 0; i < s->nplans; i++) {
 		struct share_plan *plan = &s->plan[i];
 

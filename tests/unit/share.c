@@ -16,6 +16,13 @@
 #define LEVELS		3
 #define MEMORY_CYCLES	300
 #define CHAIN_CYCLES	1024
+#define CPUS_MOST	64
+/* Made-up machines: a busy one takes a quarter of a second, packages take more. */
+#define BUSY_SEEDS	20U
+#define PACKAGE_SEEDS	2U
+/* Others run for so long, and again after so long on average. */
+#define SLICE_NS	2e6
+#define BETWEEN_NS	1e6
 
 /**
  * struct model - a made-up machine
@@ -25,9 +32,17 @@
  * @of: which cache of a level a CPU uses
  * @victim: the last level holds what the level before gave up
  * @forward_cycles: what a line costs that another CPU has changed; 0: as memory
+ * @far_cycles: the same, where the two have no last level in common; 0: no more
  * @gaps: one window in so many is interrupted; 0: none
  * @in_turn: lanes run one after the other, whatever is asked
  * @apart: lanes do not disturb each other, whatever they share
+ * @is_guest: a host may move the CPUs
+ * @moved_ns: until then, each CPU has a last level of its own
+ * @seen: of the last level's bytes those that the cache report tells, as an interval;
+ *        0: its size
+ * @is_cost_unknown: nor does the report tell what a hit in it costs
+ * @busy: CPUs, from the first on, that somebody else uses too
+ * @seed: of the walks and of what is random
  */
 struct model {
 	unsigned int ncpus;
@@ -35,9 +50,14 @@ struct model {
 	double cycles[LEVELS];
 	unsigned int (*of)(unsigned int level, unsigned int cpu);
 	int victim;
-	double forward_cycles;
+	double forward_cycles, far_cycles;
 	unsigned int gaps;
-	int in_turn, apart;
+	int in_turn, apart, is_guest;
+	double moved_ns;
+	size_t seen;
+	int is_cost_unknown;
+	unsigned int busy;
+	uint64_t seed;
 };
 
 struct entry {
@@ -57,6 +77,8 @@ struct machine {
 	uint32_t at, used;
 	double ns;
 	unsigned int windows;
+	struct sonde_rng rng;
+	double slice_ns[CPUS_MOST];	/* when somebody else runs next on a CPU */
 };
 
 static struct machine *to_machine(struct meter *m)
@@ -67,7 +89,8 @@ static struct machine *to_machine(struct meter *m)
 static struct entry *get_set(struct machine *k, unsigned int level, unsigned int cpu,
 			     uint32_t line)
 {
-	size_t instance = k->k->of(level, cpu);
+	int is_own = level + 1 == k->nlevels && k->ns < k->k->moved_ns;
+	size_t instance = is_own ? cpu : k->k->of(level, cpu);
 
 	return k->cache[level] + (instance * k->sets[level] + line % k->sets[level]) * WAYS;
 }
@@ -97,22 +120,25 @@ static void fill(struct machine *k, unsigned int level, unsigned int cpu, uint32
 		fill(k, level + 1, cpu, old.line);
 }
 
-/* Whether the CPU that wrote a line last has it still, as it is now. */
-static int is_held(struct machine *k, unsigned int cpu, uint32_t line)
+/* What a line costs that the CPU that wrote it last has still, as it is now. */
+static double forward(struct machine *k, unsigned int cpu, uint32_t line)
 {
-	unsigned int writer = k->writer[line];
+	unsigned int writer = k->writer[line], last = k->nlevels - 1;
+	int is_far = k->ns < k->k->moved_ns ||
+		     (writer && k->k->of(last, writer - 1) != k->k->of(last, cpu));
+	double cycles = is_far && k->k->far_cycles > 0 ? k->k->far_cycles : k->k->forward_cycles;
 
 	for (unsigned int l = 0; writer && writer != cpu + 1 && l < k->nlevels; l++)
 		if (find(k, l, writer - 1, line))
-			return 1;
-	return 0;
+			return cycles;
+	return MEMORY_CYCLES;
 }
 
 static double load(struct machine *k, unsigned int cpu, uint32_t line)
 {
 	unsigned int hit = 0, last = k->nlevels - 1;
 	struct entry *e = NULL;
-	int held = k->k->forward_cycles > 0 && is_held(k, cpu, line);
+	double farther = MEMORY_CYCLES;
 
 	for (; hit < k->nlevels; hit++) {
 		e = find(k, hit, cpu, line);
@@ -121,12 +147,14 @@ static double load(struct machine *k, unsigned int cpu, uint32_t line)
 	}
 	if (e)
 		e->used = ++k->used;
+	else if (k->k->forward_cycles > 0)
+		farther = forward(k, cpu, line);
 	for (unsigned int l = hit < k->nlevels ? hit : k->nlevels; l-- > 0;)
 		if (!(k->k->victim && l == last && last))
 			fill(k, l, cpu, line);
 	if (hit < k->nlevels)
 		return k->k->cycles[hit];
-	return held ? k->k->forward_cycles : MEMORY_CYCLES;
+	return farther;
 }
 
 static void store(struct machine *k, unsigned int cpu, uint32_t line)
@@ -172,12 +200,29 @@ static void fake_link(struct meter *m, const uint32_t *places, size_t n)
 	k->at = link_on(k, k->cpu, places, n);
 }
 
+/* Whoever runs on @cpu at @ns uses its caches, and half of the last level; nanoseconds. */
+static double lose_slice(struct machine *k, unsigned int cpu, double ns)
+{
+	if (cpu >= k->k->busy || ns < k->slice_ns[cpu])
+		return 0;
+	k->slice_ns[cpu] = ns + SLICE_NS +
+			   BETWEEN_NS * (double)sonde_rng_below(&k->rng, 1000) / 500;
+	for (unsigned int l = 0; l < k->nlevels; l++) {
+		struct entry *first = get_set(k, l, cpu, 0);
+
+		for (size_t i = 0; i < k->sets[l] * WAYS; i++)
+			if (l + 1 < k->nlevels || sonde_rng_below(&k->rng, 2))
+				first[i] = (struct entry){ 0 };
+	}
+	return SLICE_NS;
+}
+
 static double walk(struct machine *k, unsigned int cpu, uint32_t *at, uint64_t steps)
 {
 	double cycles = 0;
 
 	for (uint64_t i = 0; i < steps; i++) {
-		cycles += load(k, cpu, *at);
+		cycles += lose_slice(k, cpu, k->ns + cycles) + load(k, cpu, *at);
 		*at = k->ring[*at];
 	}
 	return cycles;
@@ -228,7 +273,7 @@ struct runner {
 
 static void run_step(struct machine *k, const struct meter_lane *lane, struct runner *r)
 {
-	double cycles = load(k, lane->cpu, r->at);
+	double cycles = lose_slice(k, lane->cpu, r->now) + load(k, lane->cpu, r->at);
 
 	r->at = k->ring[r->at];
 	if (!r->step++)
@@ -321,8 +366,11 @@ static struct meter *open_machine(const struct model *model)
 	k->k = model;
 	k->meter = (struct meter){
 		.ops = &fake_ops, .page_size = METER_CHUNK, .max_bytes = 64 << 20,
-		.chain_cycles = CHAIN_CYCLES, .tick_ns = 1,
+		.chain_cycles = CHAIN_CYCLES, .tick_ns = 1, .is_guest = model->is_guest,
 	};
+	sonde_rng_seed(&k->rng, model->seed);
+	for (unsigned int i = 0; i < model->busy; i++)
+		k->slice_ns[i] = BETWEEN_NS * (double)sonde_rng_below(&k->rng, 1000) / 500;
 	for (; k->nlevels < LEVELS && model->bytes[k->nlevels]; k->nlevels++) {
 		unsigned int l = k->nlevels;
 
@@ -340,7 +388,8 @@ static int measure(const struct model *model, int all_pairs, struct sonde_share_
 	struct meter *m = open_machine(model);
 	unsigned int *cpus = calloc(model->ncpus, sizeof(*cpus));
 	struct sonde_share_options options = {
-		.cpus = cpus, .ncpus = model->ncpus, .caches = &caches, .seed = 3,
+		.cpus = cpus, .ncpus = model->ncpus, .caches = &caches,
+		.seed = model->seed ? model->seed : 3,
 		.all_pairs = all_pairs,
 	};
 	int err;
@@ -356,11 +405,41 @@ static int measure(const struct model *model, int all_pairs, struct sonde_share_
 		levels[l].latency.cycles = model->cycles[l];
 		caches.nlevels++;
 	}
+	if (model->seen) {
+		struct sonde_cache_level *last = &levels[caches.nlevels - 1];
+
+		last->size = 0;
+		last->size_low = last->size_high = model->seen;
+		last->latency.cycles *= !model->is_cost_unknown;
+	}
 	caches.memory.cycles = MEMORY_CYCLES;
 	err = probe_share_with(m, &options, report);
 	m->ops->close(m);
 	free(cpus);
 	return err;
+}
+
+/* What is said of any two is so; how many groups nothing is said of. */
+static unsigned int check_nothing_wrong(const struct model *model,
+					const struct sonde_share_report *r)
+{
+	unsigned int nunknown = 0;
+
+	for (unsigned int l = 0; l < r->nlevels; l++) {
+		for (size_t i = 0; i < r->npairs; i++) {
+			const struct sonde_share_pair *p = &r->pairs[i];
+
+			if (p->level == l + 1 && p->verdict != SONDE_SHARE_UNKNOWN)
+				ck_assert_msg((p->verdict == SONDE_SHARE_YES) ==
+					      (model->of(l, p->cpu[0]) == model->of(l, p->cpu[1])),
+					      "seed %u, %u busy: level %u of CPUs %u and %u",
+					      (unsigned int)model->seed, model->busy, l + 1,
+					      p->cpu[0], p->cpu[1]);
+		}
+		for (size_t i = 0; i < r->levels[l].ngroups; i++)
+			nunknown += r->levels[l].groups[i].verdict == SONDE_SHARE_UNKNOWN;
+	}
+	return nunknown;
 }
 
 /* Every pair's nearest common cache is that of the model. */
@@ -398,6 +477,17 @@ static unsigned int own(unsigned int level, unsigned int cpu)
 static unsigned int threads_of_64(unsigned int level, unsigned int cpu)
 {
 	return level < 2 ? cpu % 32 : cpu % 32 / 8;
+}
+
+static unsigned int two_lasts(unsigned int level, unsigned int cpu)
+{
+	return level < 2 ? cpu : cpu / 2;
+}
+
+/* Two packages of four cores, two cores a second level, threads of a core 8 apart. */
+static unsigned int packages_and_clusters(unsigned int level, unsigned int cpu)
+{
+	return cpu % 8 >> level;
 }
 
 #define SMALL .bytes = { 16 << 10, 128 << 10, 1 << 20 }, .cycles = { 4, 14, 50 }
@@ -554,6 +644,125 @@ START_TEST(a_level_hardly_larger_than_the_one_before_is_not_judged)
 }
 END_TEST
 
+#define GUEST SMALL, .is_guest = 1, .forward_cycles = 90, .far_cycles = 280, \
+	.seen = 1 << 20
+
+START_TEST(a_guest_whose_CPUs_the_host_put_apart_knows_nothing_of_its_last_level)
+{
+	struct model model = { GUEST, .ncpus = 2, .of = own_own_one, .moved_ns = 1e12 };
+	struct sonde_share_report *r;
+
+	ck_assert_int_eq(measure(&model, 0, &r), 0);
+	ck_assert_uint_eq(r->nlevels, 3);
+	ck_assert_uint_eq(r->levels[2].ngroups, 2);
+	ck_assert_int_eq(r->levels[2].groups[0].verdict, SONDE_SHARE_UNKNOWN);
+	ck_assert_double_eq(r->levels[2].groups[0].confidence, 0);
+	for (unsigned int l = 0; l < 2; l++)
+		ck_assert_int_eq(r->levels[l].groups[0].verdict, SONDE_SHARE_NO);
+	ck_assert_uint_eq(r->nnotes, 1);
+	ck_assert_ptr_nonnull(strstr(r->notes[0], "level 3: no two CPUs shared it"));
+	sonde_share_report_free(r);
+
+	/* A host moves nobody who runs on it. */
+	model.is_guest = 0;
+	ck_assert_int_eq(measure(&model, 0, &r), 0);
+	ck_assert_int_eq(r->levels[2].groups[0].verdict, SONDE_SHARE_NO);
+	sonde_share_report_free(r);
+}
+END_TEST
+
+/* Before, in the middle of, and after what is compared. */
+START_TEST(a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then)
+{
+	static const double ms[] = { 1, 3, 5, 8, 100 };
+
+	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
+		struct model model = { GUEST, .ncpus = 2, .of = own_own_one,
+				       .moved_ns = ms[i] * 1e6 };
+		struct sonde_share_report *r;
+
+		ck_assert_int_eq(measure(&model, 0, &r), 0);
+		check_truth(&model, r);
+		sonde_share_report_free(r);
+	}
+}
+END_TEST
+
+START_TEST(a_guest_of_which_some_CPUs_share_a_last_level_tells_who_does_not)
+{
+	struct model model = { GUEST, .ncpus = 4, .of = two_lasts };
+	struct sonde_share_report *r;
+
+	ck_assert_int_eq(measure(&model, 0, &r), 0);
+	check_truth(&model, r);
+	sonde_share_report_free(r);
+}
+END_TEST
+
+START_TEST(what_overflows_a_level_of_unknown_size_is_no_further_level)
+{
+	struct model model = { SMALL, .ncpus = 2, .of = own_own_one, .seen = 320 << 10 };
+	struct sonde_share_report *r;
+
+	/* Memory far enough behind the last level that another one may be between. */
+	model.cycles[2] = 30;
+	ck_assert_int_eq(measure(&model, 0, &r), 0);
+	check_truth(&model, r);
+	ck_assert_uint_eq(r->nlevels, 3);
+	sonde_share_report_free(r);
+}
+END_TEST
+
+START_TEST(a_last_level_of_unknown_cost_is_measured_and_those_before_it_are_judged)
+{
+	struct model model = { SMALL, .ncpus = 2, .of = own_own_one, .seen = 384 << 10,
+			       .is_cost_unknown = 1 };
+	struct sonde_share_report *r;
+
+	ck_assert_int_eq(measure(&model, 0, &r), 0);
+	check_truth(&model, r);
+	ck_assert_uint_eq(r->nlevels, 3);
+	ck_assert_uint_eq(r->nnotes, 1);
+	sonde_share_report_free(r);
+}
+END_TEST
+
+START_TEST(others_who_use_the_CPUs_make_less_known_and_nothing_wrong)
+{
+	unsigned int nunknown = 0;
+
+	for (uint64_t seed = 1; seed <= BUSY_SEEDS; seed++) {
+		struct model model = { SMALL, .ncpus = 2, .of = seed % 3 ? own_own_one : own,
+				       .busy = 1 + seed % 2, .seed = seed, .forward_cycles = 90,
+				       .far_cycles = 280, .seen = seed % 5 < 2 ? 1 << 20 : 0 };
+		struct sonde_share_report *r;
+
+		ck_assert_int_eq(measure(&model, 0, &r), 0);
+		nunknown += check_nothing_wrong(&model, r);
+		sonde_share_report_free(r);
+	}
+	printf("# %u machines of 2 CPUs, busy: %u of %u groups not told\n", BUSY_SEEDS, nunknown,
+	       BUSY_SEEDS * 6);
+	ck_assert_uint_lt(nunknown, BUSY_SEEDS * 5);
+}
+END_TEST
+
+START_TEST(two_packages_with_clusters_and_threads_for_any_seed)
+{
+	for (uint64_t seed = 1; seed <= PACKAGE_SEEDS; seed++) {
+		struct model model = { SMALL, .ncpus = 16, .of = packages_and_clusters,
+				       .victim = seed % 2, .is_guest = seed > 1, .seed = seed,
+				       .forward_cycles = 90, .far_cycles = 280 };
+		struct sonde_share_report *r;
+
+		ck_assert_int_eq(measure(&model, 0, &r), 0);
+		ck_assert_uint_eq(check_nothing_wrong(&model, r), 0);
+		check_truth(&model, r);
+		sonde_share_report_free(r);
+	}
+}
+END_TEST
+
 static int cancel(void *ctx, double done, const char *what)
 {
 	int *left = ctx;
@@ -616,11 +825,12 @@ int main(void)
 {
 	Suite *suite = suite_create("share");
 	TCase *quick = tcase_create("quick"), *tc = tcase_create("pairs");
-	TCase *many = tcase_create("many");
+	TCase *guest = tcase_create("guest"), *many = tcase_create("many");
 
 	tcase_set_timeout(quick, 120);
-	tcase_set_timeout(tc, 60);
-	tcase_set_timeout(many, 120);
+	tcase_set_timeout(tc, 120);
+	tcase_set_timeout(guest, 120);
+	tcase_set_timeout(many, 300);
 	tcase_add_test(tc, a_shared_last_level_and_private_ones);
 	tcase_add_test(tc, a_last_level_of_two_of_four_without_a_third);
 	tcase_add_test(tc, lines_sent_from_core_to_core_are_no_shared_cache);
@@ -628,12 +838,20 @@ int main(void)
 	tcase_add_test(tc, without_proof_of_overlap_there_is_no_contention_and_less_confidence);
 	tcase_add_test(tc, where_the_two_methods_disagree_nothing_is_known);
 	tcase_add_test(tc, a_level_hardly_larger_than_the_one_before_is_not_judged);
+	tcase_add_test(guest, a_guest_whose_CPUs_the_host_put_apart_knows_nothing_of_its_last_level);
+	tcase_add_test(guest, a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then);
+	tcase_add_test(guest, a_guest_of_which_some_CPUs_share_a_last_level_tells_who_does_not);
+	tcase_add_test(guest, what_overflows_a_level_of_unknown_size_is_no_further_level);
+	tcase_add_test(guest, a_last_level_of_unknown_cost_is_measured_and_those_before_it_are_judged);
+	tcase_add_test(many, others_who_use_the_CPUs_make_less_known_and_nothing_wrong);
+	tcase_add_test(many, two_packages_with_clusters_and_threads_for_any_seed);
 	tcase_add_test(quick, stops_when_told_to);
 	tcase_add_test(quick, refuses_what_cannot_be_compared);
 	tcase_add_test(tc, every_pair_if_asked_for);
 	tcase_add_test(many, sixty_four_CPUs_with_threads_and_four_last_levels);
 	suite_add_tcase(suite, quick);
 	suite_add_tcase(suite, tc);
+	suite_add_tcase(suite, guest);
 	suite_add_tcase(suite, many);
 	return tap_run(suite);
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * share_settle - the last level of a guest, whose CPUs the host moves
+ *
+ * That two CPUs share a last level was seen, and is so as long as they stay. That
+ * they do not may be so only because the host has put them on two sides of it just
+ * now. So where no two were seen to share it, they are watched for some seconds; if two
+ * come nearer than any were, all is compared anew. If none do, nothing is known. Where
+ * some share it and others do not, CPUs do stay, as far as can be seen, and what was
+ * found stands.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "handover.h"
+
+#define WATCH_S		3.0
+/* Samples left out that are worth a word; the distance is misread now and then. */
+#define LEFT_NOTED	3
+
+static int is_shared(const struct sonde_share_level *level)
+{
+	for (size_t i = 0; i < level->ngroups; i++)
+		if (level->groups[i].verdict == SONDE_SHARE_YES)
+			return 1;
+	return 0;
+}
+
+static int is_known(const struct sonde_share_level *level)
+{
+	for (size_t i = 0; i < level->ngroups; i++)
+		if (level->groups[i].verdict != SONDE_SHARE_UNKNOWN)
+			return 1;
+	return 0;
+}
+
+/* Contention has a say where the size is known; what it confirms stands. */
+static int is_confirmed(const struct sonde_share_report *r)
+{
+	for (size_t i = 0; i < r->npairs; i++)
+		if (!(r->pairs[i].contention > 0))
+			return 0;
+	return r->npairs > 0;
+}
+
+/* Whether two CPUs come nearer before @end than any were: 1, 0, or an error. */
+static int wait_nearer(struct share *s, double end)
+{
+	const struct sonde_share_options *o = s->options;
+	struct meter *m = s->meter;
+	double cycles = INFINITY;
+	size_t i, j;
+	int err = 0;
+
+	while (!err && cycles * SHARE_MOVED >= s->apart && m->ops->now(m) < end) {
+		i = sonde_rng_below(&s->rng, o->ncpus);
+		j = (i + 1 + sonde_rng_below(&s->rng, o->ncpus - 1)) % o->ncpus;
+		err = share_tick(s);
+		if (!err)
+			err = handover_distance(s, o->cpus[i], o->cpus[j], &cycles);
+	}
+	return err ? err : cycles * SHARE_MOVED < s->apart;
+}
+
+/* The last level is the first to be compared, so all pairs are of it. */
+static int group_anew(struct share *s, struct sonde_share_level *level)
+{
+	sonde_share_level_clear(level);
+	s->report->npairs = 0;
+	return share_group(s, NULL, level);
+}
+
+static void forget(struct share *s, struct sonde_share_level *level)
+{
+	struct sonde_share_report *r = s->report;
+
+	for (size_t i = 0; i < level->ngroups; i++) {
+		struct sonde_share_group *g = &level->groups[i];
+
+		g->verdict = SONDE_SHARE_UNKNOWN;
+		g->confidence = g->discarded = 0;
+		g->samples = 0;
+	}
+	for (size_t i = 0; i < r->npairs; i++) {
+		r->pairs[i].verdict = SONDE_SHARE_UNKNOWN;
+		r->pairs[i].confidence = 0;
+	}
+}
+
+int share_settle(struct share *s, struct sonde_share_level *level)
+{
+	double end = s->meter->ops->now(s->meter) + WATCH_S;
+	int is_nearer = 1, err = 0;
+
+	if (!s->at->set || is_confirmed(s->report))
+		return 0;
+	while (!err && is_nearer && !is_shared(level)) {
+		is_nearer = wait_nearer(s, end);
+		err = is_nearer < 0 ? is_nearer : is_nearer ? group_anew(s, level) : 0;
+	}
+	if (err)
+		return err;
+	if (is_shared(level))
+		return s->nleft < LEFT_NOTED ? 0 :
+		       share_note(s, "level %u: the host moved CPUs while they were compared; "
+				  "what is said of it is from when they were nearest, and does "
+				  "not hold where it puts them farther apart", level->level);
+	if (!is_known(level))
+		return 0;
+	forget(s, level);
+	return share_note(s, "level %u: no two CPUs shared it where the host has put them just "
+			  "now (%.0f cycles for a line that the other one has changed); it may "
+			  "move them, so whether they ever do cannot be told", level->level, s->apart);
+}
