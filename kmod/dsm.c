@@ -34,7 +34,7 @@
 #include "dsm.h"
 #include "trace.h"
 
-static_assert(sizeof(struct sonde_dsm_create) == 32);
+static_assert(sizeof(struct sonde_dsm_create) == 40);
 static_assert(sizeof(struct sonde_dsm_create) >= SONDE_DSM_CREATE_SIZE_VER0);
 
 /* Numbers of pages and kinds of access fit in 32 bits. */
@@ -43,6 +43,7 @@ static_assert(sizeof(struct sonde_dsm_create) >= SONDE_DSM_CREATE_SIZE_VER0);
 #define ALIAS_PGOFF	(SONDE_DSM_ALIAS >> PAGE_SHIFT)
 #define TWINS_PGOFF	(SONDE_DSM_TWINS >> PAGE_SHIFT)
 #define TABLE_PGOFF	(SONDE_DSM_TABLE >> PAGE_SHIFT)
+#define EVENTS_PGOFF	(SONDE_DSM_EVENTS >> PAGE_SHIFT)
 
 static unsigned long dsm_pages;
 module_param(dsm_pages, ulong, 0444);
@@ -89,7 +90,7 @@ static unsigned long count_plain(const struct sonde_dsm *dsm)
 
 static unsigned long count_frames(const struct sonde_dsm *dsm)
 {
-	return count_plain(dsm) + dsm->ntable;
+	return count_plain(dsm) + dsm->ntable + dsm->nring;
 }
 
 /**
@@ -138,6 +139,7 @@ static void free_dsm(struct sonde_dsm *dsm)
 {
 	unsigned int i;
 
+	sonde_dsm_ring_close(dsm);
 	free_frames(dsm);
 	sonde_uncharge_locked(dsm->charged, count_frames(dsm));
 	for (i = 0; i < DSM_LOCKS; i++)
@@ -186,9 +188,9 @@ static int make_tables(struct sonde_dsm *dsm)
 		if (!dsm->is_copied)
 			return -ENOMEM;
 	}
-	return sonde_dsm_ring_init(&dsm->events, 2 * dsm->npages) ?:
-	       sonde_dsm_ring_init(&dsm->written, dsm->npages) ?:
-	       (dsm->has_kept ? sonde_dsm_ring_init(&dsm->kept, dsm->npages) : 0);
+	return sonde_dsm_queue_init(&dsm->events, 2 * dsm->npages) ?:
+	       sonde_dsm_queue_init(&dsm->written, dsm->npages) ?:
+	       (dsm->has_kept ? sonde_dsm_queue_init(&dsm->kept, dsm->npages) : 0);
 }
 
 static void init_tables(struct sonde_dsm *dsm)
@@ -214,6 +216,7 @@ static int new_dsm(struct sonde_dsm **out, const struct sonde_dsm_create *args)
 {
 	struct sonde_dsm *dsm = kzalloc(sizeof(*dsm), GFP_KERNEL_ACCOUNT);
 	const unsigned long ntable = count_table(args);
+	const unsigned long nring = args->flags & SONDE_DSM_RING ? 1 : 0;
 	int ret;
 
 	if (!dsm)
@@ -223,17 +226,20 @@ static int new_dsm(struct sonde_dsm **out, const struct sonde_dsm_create *args)
 	/* From here on what free_dsm() gives back has been taken. */
 	if (!sonde_count_below(&pages_promised,
 			       ((args->npages + args->ntwins) << dsm->shift) +
-			       ntable, dsm_pages)) {
+			       ntable + nring, dsm_pages)) {
 		free_dsm(dsm);
 		return -EDQUOT;
 	}
 	dsm->npages = args->npages;
 	dsm->ntwins = args->ntwins;
 	dsm->ntable = ntable;
+	dsm->nring = nring;
 	dsm->has_kept = args->flags & SONDE_DSM_KEEP;
 	ret = sonde_charge_locked(count_frames(dsm), &dsm->charged);
 	if (!ret)
 		ret = make_tables(dsm);
+	if (!ret && nring)
+		ret = sonde_dsm_ring_open(dsm, count_frames(dsm) - 1, args->eventfd);
 	if (ret) {
 		free_dsm(dsm);
 		return ret;
@@ -252,7 +258,9 @@ static vm_fault_t sonde_dsm_plain_fault(struct vm_fault *vmf)
 	unsigned long i;
 	struct page *frame;
 
-	if (vmf->pgoff >= TABLE_PGOFF)
+	if (vmf->pgoff >= EVENTS_PGOFF)
+		i = vmf->pgoff - EVENTS_PGOFF + count_plain(dsm) + dsm->ntable;
+	else if (vmf->pgoff >= TABLE_PGOFF)
 		i = vmf->pgoff - TABLE_PGOFF + count_plain(dsm);
 	else if (vmf->pgoff >= TWINS_PGOFF)
 		i = vmf->pgoff - TWINS_PGOFF + npages;
@@ -314,7 +322,9 @@ static int sonde_dsm_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
-	if (vma->vm_pgoff >= TABLE_PGOFF)
+	if (vma->vm_pgoff >= EVENTS_PGOFF)
+		ret = map_plain(vma, EVENTS_PGOFF, dsm->nring);
+	else if (vma->vm_pgoff >= TABLE_PGOFF)
 		ret = map_plain(vma, TABLE_PGOFF, dsm->ntable);
 	else if (vma->vm_pgoff >= TWINS_PGOFF)
 		ret = map_plain(vma, TWINS_PGOFF,
@@ -357,12 +367,13 @@ static int sonde_dsm_release(struct inode *inode, struct file *file)
 static void sonde_dsm_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct sonde_dsm *dsm = file->private_data;
-	u64 misses, writes, copies, shuts, unseen;
+	u64 misses, writes, copies, shuts, unseen, overflows;
 	u32 written, events, nfree, nkept;
 
 	spin_lock(&dsm->lock);
 	written = dsm->written.count;
-	events = dsm->events.count;
+	events = dsm->events.count + sonde_dsm_ring_count(dsm);
+	overflows = dsm->overflows;
 	nfree = dsm->nfree;
 	misses = dsm->misses;
 	writes = dsm->writes;
@@ -376,9 +387,9 @@ static void sonde_dsm_show_fdinfo(struct seq_file *m, struct file *file)
 		   "sonde-events:\t%u\nsonde-misses:\t%llu\n"
 		   "sonde-writes:\t%llu\nsonde-copies:\t%llu\n"
 		   "sonde-shuts:\t%llu\nsonde-kept:\t%u\n"
-		   "sonde-unseen:\t%llu\n", dsm->npages, sonde_dsm_unit(dsm),
+		   "sonde-unseen:\t%llu\nsonde-overflows:\t%llu\n", dsm->npages, sonde_dsm_unit(dsm),
 		   dsm->ntwins, nfree, written, events, misses, writes,
-		   copies, shuts, nkept, unseen);
+		   copies, shuts, nkept, unseen, overflows);
 }
 
 const struct file_operations sonde_dsm_fops = {
@@ -396,8 +407,11 @@ const struct file_operations sonde_dsm_fops = {
 
 static int check_create(const struct sonde_dsm_create *args)
 {
-	if (args->flags & ~(SONDE_DSM_PEERS | SONDE_DSM_KEEP) || !args->npages ||
-	    args->unit < PAGE_SIZE || args->unit > SONDE_DSM_UNIT || !is_power_of_2(args->unit))
+	if (args->flags & ~(SONDE_DSM_PEERS | SONDE_DSM_KEEP | SONDE_DSM_RING) ||
+	    args->reserved || (args->eventfd && !(args->flags & SONDE_DSM_RING)))
+		return -EINVAL;
+	if (!args->npages || args->unit < PAGE_SIZE ||
+	    args->unit > SONDE_DSM_UNIT || !is_power_of_2(args->unit))
 		return -EINVAL;
 	if (args->npages > DSM_PAGES_LIMIT || args->ntwins > DSM_PAGES_LIMIT)
 		return -EDQUOT;
@@ -448,8 +462,8 @@ static int publish(struct file *file, struct sonde_dsm_create *args,
  * @uarg: the caller's struct sonde_dsm_create
  * @usize: its size
  *
- * Return: 0, -EFAULT, -EINVAL, -E2BIG, -ENOMEM, -ENOBUFS, -EDQUOT, -EMFILE or
- * -ENFILE.
+ * Return: 0, -EFAULT, -EINVAL, -E2BIG, -ENOMEM, -ENOBUFS, -EDQUOT, -EBADF, -EMFILE
+ * or -ENFILE.
  */
 int sonde_ioc_dsm_create(const struct sonde_file *sf, void __user *uarg,
 			 size_t usize)

@@ -31,6 +31,8 @@
 #define DSM_CLEAN	(0xfU << DSM_CLEAN_SHIFT)
 #define DSM_TURN_SHIFT	16		/* when it was collected last, see dsm_keep.c */
 #define DSM_TURN	(0xffU << DSM_TURN_SHIFT)
+#define DSM_BUSY_SHIFT	24		/* tries to copy it that found it open there */
+#define DSM_BUSY	(0xfU << DSM_BUSY_SHIFT)
 #define DSM_WAITS	(DSM_WAIT_READ | DSM_WAIT_WRITE)
 
 /* What entries of a page were, for who has changed them. */
@@ -49,13 +51,13 @@ struct sonde_dsm_page {
 };
 
 /**
- * struct sonde_dsm_ring - numbers in the order in which they came
+ * struct sonde_dsm_queue - numbers in the order in which they came
  * @entries: of them; never more than @size are in it, as each page is there once
  * @size: entries there is room for
  * @first: the oldest
  * @count: how many
  */
-struct sonde_dsm_ring {
+struct sonde_dsm_queue {
 	u32 *entries;
 	u32 size;
 	u32 first;
@@ -78,9 +80,12 @@ struct sonde_dsm_peerage {
  * @shift: a page is 2^@shift base pages
  * @npages: its pages
  * @ntwins: its twins
- * @frames: the base pages of all pages, then of all twins, then of the table; NULL
- *	where nobody needed one yet, and constant once set
+ * @frames: the base pages of all pages, then of all twins, then of the table, then of
+ *	the ring; NULL where nobody needed one yet, and constant once set
  * @ntable: base pages of the table, zero if it has none
+ * @nring: base pages of the ring of events, likewise
+ * @shared: that ring, see dsm_ring.c; NULL: there is none
+ * @wake: with it: written to for who sleeps
  * @charged: whose RLIMIT_MEMLOCK is charged, NULL if nobody's
  * @is_closed: no descriptor is left; what would have to wait gets SIGBUS
  * @is_copied: with a table: pages of which copies were made that user space may not
@@ -101,6 +106,8 @@ struct sonde_dsm_peerage {
  * @events: page and kind of access (page * 2 + is it a write), for read()
  * @is_queued: a bit for each that @events may hold
  * @readers: of events
+ * @put: events put into @shared, ever
+ * @overflows: events that found it full, and are in @events
  * @written: pages that are DSM_LISTED
  * @free: the @nfree twins that nobody has
  * @nfree: how many; read without the lock by who waits for one
@@ -120,6 +127,9 @@ struct sonde_dsm {
 	u32 ntwins;
 	struct page **frames;
 	unsigned long ntable;
+	unsigned long nring;
+	struct sonde_dsm_events *shared;
+	struct eventfd_ctx *wake;
 	const struct cred *charged;
 	bool is_closed;
 	unsigned long *is_copied;
@@ -134,15 +144,17 @@ struct sonde_dsm {
 	unsigned int nviews;
 
 	struct mutex looking;
-	struct sonde_dsm_ring kept;
+	struct sonde_dsm_queue kept;
 	u8 turn;
 	bool has_told;
 
 	spinlock_t lock;
-	struct sonde_dsm_ring events;
+	struct sonde_dsm_queue events;
 	unsigned long *is_queued;
 	wait_queue_head_t readers;
-	struct sonde_dsm_ring written;
+	u32 put;
+	u64 overflows;
+	struct sonde_dsm_queue written;
 	u32 *free;
 	u32 nfree;
 	atomic_t writers;
@@ -192,9 +204,9 @@ extern const struct file_operations sonde_dsm_fops;
 struct page *sonde_dsm_frame(struct sonde_dsm *dsm, unsigned long i);
 
 /* dsm_list.c */
-int sonde_dsm_ring_init(struct sonde_dsm_ring *ring, u32 size);
-void sonde_dsm_push(struct sonde_dsm_ring *ring, u32 entry);
-u32 sonde_dsm_pop(struct sonde_dsm_ring *ring);
+int sonde_dsm_queue_init(struct sonde_dsm_queue *queue, u32 size);
+void sonde_dsm_push(struct sonde_dsm_queue *queue, u32 entry);
+u32 sonde_dsm_pop(struct sonde_dsm_queue *queue);
 void sonde_dsm_post(struct sonde_dsm *dsm, u32 page, bool is_write);
 ssize_t sonde_dsm_read(struct file *file, char __user *buf, size_t len,
 		       loff_t *pos);
@@ -260,6 +272,14 @@ void sonde_dsm_flush_end(struct sonde_dsm_flush *f);
 /* dsm_accessed.c */
 int sonde_ioc_dsm_accessed(struct sonde_dsm *dsm, void __user *uarg,
 			   size_t usize);
+
+/* dsm_ring.c */
+int sonde_dsm_ring_open(struct sonde_dsm *dsm, unsigned long frame, int fd);
+void sonde_dsm_ring_close(struct sonde_dsm *dsm);
+bool sonde_dsm_ring_put(struct sonde_dsm *dsm, u32 page, bool is_write);
+void sonde_dsm_ring_listed(struct sonde_dsm *dsm);
+void sonde_dsm_ring_wake(struct sonde_dsm *dsm);
+u32 sonde_dsm_ring_count(const struct sonde_dsm *dsm);
 
 /* dsm_keep.c */
 bool sonde_dsm_keep(struct sonde_dsm_flush *f, u32 page);

@@ -179,7 +179,8 @@ static vm_fault_t sleep_and_retry(struct vm_fault *vmf, struct sonde_dsm *dsm,
 
 /*
  * Under the page's lock: may be void here, while a peer has it. What user space was
- * told of, or keeps a twin of, is its own to fill. 0, -ENOMEM, -EAGAIN (no), -EBUSY.
+ * told of, or keeps a twin of, is its own to fill. 0, -ENOMEM, -EAGAIN (no), -EBUSY: not
+ * for ever, as the page may be open there again each time that it is tried anew.
  */
 static int fill(struct sonde_dsm *dsm, u32 page)
 {
@@ -190,9 +191,12 @@ static int fill(struct sonde_dsm *dsm, u32 page)
 	    p->flags & (DSM_PROTECTION | DSM_WAITS | DSM_WRITTEN))
 		return -EAGAIN;
 	ret = sonde_dsm_copy_page(dsm, page);
-	if (!ret)
-		WRITE_ONCE(p->flags, p->flags | SONDE_DSM_READ);
-	return ret;
+	if (ret == -EBUSY && (p->flags & DSM_BUSY) != DSM_BUSY) {
+		WRITE_ONCE(p->flags, p->flags + (1U << DSM_BUSY_SHIFT));
+		return ret;
+	}
+	WRITE_ONCE(p->flags, (p->flags & ~DSM_BUSY) | (ret ? 0 : SONDE_DSM_READ));
+	return ret == -EBUSY ? -EAGAIN : ret;
 }
 
 /*

@@ -86,8 +86,7 @@ static void begin_keeping(struct sonde_dsm *dsm, u32 page)
 {
 	struct sonde_dsm_page *p = &dsm->pages[page];
 
-	if (!(p->flags & DSM_IN_KEPT))
-		sonde_dsm_push(&dsm->kept, page);
+	sonde_dsm_push(&dsm->kept, page);
 	WRITE_ONCE(p->flags, p->flags | DSM_KEPT | DSM_IN_KEPT);
 	count(dsm, 1, 0);
 }
@@ -96,6 +95,9 @@ static void begin_keeping(struct sonde_dsm *dsm, u32 page)
  * sonde_dsm_keep() - have a page stay writable that is told of as written
  * @f: to flush with
  * @page: whose lock is held, and @looking
+ *
+ * One that is among the kept pages already, or was and is still on their list, is not: the
+ * same collection, which is about to look at these, would tell of it twice.
  *
  * Return: whether it does; else the caller takes that back.
  */
@@ -108,11 +110,13 @@ bool sonde_dsm_keep(struct sonde_dsm_flush *f, u32 page)
 	if (!dsm->has_kept)
 		return false;
 	is_near = note_turn(dsm, p);
-	if (!(p->flags & DSM_KEPT)) {
-		if (!is_near || !may_keep(f, p))
-			return false;
-		begin_keeping(dsm, page);
+	if (p->flags & DSM_KEPT) {
+		WRITE_ONCE(p->flags, p->flags & ~DSM_KEPT);
+		count(dsm, -1, 0);
 	}
+	if (!is_near || p->flags & DSM_IN_KEPT || !may_keep(f, p))
+		return false;
+	begin_keeping(dsm, page);
 	if (f->vma && sonde_dsm_clean(mm_of(f), sonde_dsm_addr(dsm, page),
 				      sonde_dsm_unit(dsm)))
 		sonde_dsm_flush_add(f, page);

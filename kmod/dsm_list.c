@@ -19,45 +19,45 @@
 #define EVENTS_CHUNK	32
 
 /**
- * sonde_dsm_ring_init() - make room
- * @ring: of a segment
+ * sonde_dsm_queue_init() - make room
+ * @queue: of a segment
  * @size: most entries
  *
  * Return: 0 or -ENOMEM; the entries are to be freed by kvfree().
  */
-int sonde_dsm_ring_init(struct sonde_dsm_ring *ring, u32 size)
+int sonde_dsm_queue_init(struct sonde_dsm_queue *queue, u32 size)
 {
-	ring->entries = kvmalloc_array(size, sizeof(*ring->entries),
+	queue->entries = kvmalloc_array(size, sizeof(*queue->entries),
 				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	ring->size = size;
-	return ring->entries ? 0 : -ENOMEM;
+	queue->size = size;
+	return queue->entries ? 0 : -ENOMEM;
 }
 
 /**
  * sonde_dsm_push() - add as the newest
- * @ring: under the lock that it is under
+ * @queue: under the lock that it is under
  * @entry: that is not in it
  */
-void sonde_dsm_push(struct sonde_dsm_ring *ring, u32 entry)
+void sonde_dsm_push(struct sonde_dsm_queue *queue, u32 entry)
 {
-	u32 at = ring->first + ring->count++;
+	u32 at = queue->first + queue->count++;
 
-	ring->entries[at < ring->size ? at : at - ring->size] = entry;
+	queue->entries[at < queue->size ? at : at - queue->size] = entry;
 }
 
 /**
  * sonde_dsm_pop() - take the oldest
- * @ring: as above, not empty
+ * @queue: as above, not empty
  *
  * Return: it.
  */
-u32 sonde_dsm_pop(struct sonde_dsm_ring *ring)
+u32 sonde_dsm_pop(struct sonde_dsm_queue *queue)
 {
-	u32 entry = ring->entries[ring->first];
+	u32 entry = queue->entries[queue->first];
 
-	if (++ring->first == ring->size)
-		ring->first = 0;
-	ring->count--;
+	if (++queue->first == queue->size)
+		queue->first = 0;
+	queue->count--;
 	return entry;
 }
 
@@ -76,15 +76,22 @@ static void queue_event(struct sonde_dsm *dsm, u32 event)
  * @page: to what
  * @is_write: what kind
  *
- * One that is told already and was not read yet is not told twice.
+ * One that is on the list already is not put there twice. In the ring it may be.
  */
 void sonde_dsm_post(struct sonde_dsm *dsm, u32 page, bool is_write)
 {
+	bool is_in_ring;
+
 	spin_lock(&dsm->lock);
 	dsm->misses++;
-	queue_event(dsm, page * 2 + is_write);
+	is_in_ring = sonde_dsm_ring_put(dsm, page, is_write);
+	if (!is_in_ring)
+		queue_event(dsm, page * 2 + is_write);
+	sonde_dsm_ring_listed(dsm);
 	spin_unlock(&dsm->lock);
-	wake_up_interruptible_poll(&dsm->readers, EPOLLIN | EPOLLRDNORM);
+	if (!is_in_ring)
+		wake_up_interruptible_poll(&dsm->readers, EPOLLIN | EPOLLRDNORM);
+	sonde_dsm_ring_wake(dsm);
 }
 
 /* Under the lock. False: the access has been answered already. */
@@ -109,6 +116,7 @@ static u32 take_events(struct sonde_dsm *dsm, struct sonde_dsm_event *events,
 	spin_lock(&dsm->lock);
 	while (n < room && dsm->events.count)
 		n += take_event(dsm, &events[n]);
+	sonde_dsm_ring_listed(dsm);
 	spin_unlock(&dsm->lock);
 	return n;
 }
@@ -122,8 +130,10 @@ static void return_events(struct sonde_dsm *dsm,
 	spin_lock(&dsm->lock);
 	for (i = 0; i < n; i++)
 		queue_event(dsm, events[i].page * 2 + events[i].flags);
+	sonde_dsm_ring_listed(dsm);
 	spin_unlock(&dsm->lock);
 	wake_up_interruptible_poll(&dsm->readers, EPOLLIN | EPOLLRDNORM);
+	sonde_dsm_ring_wake(dsm);
 }
 
 /* Bytes, 0 if there is none now, or -EFAULT. */

@@ -179,7 +179,7 @@ static void protect_page(struct sonde_dsm_flush *f, u32 page, u32 protection)
 	if (p->flags & DSM_KEPT)
 		sonde_dsm_unkeep(f, page);
 	was = p->flags;
-	now = (was & ~(DSM_PROTECTION | DSM_SHUT)) | protection;
+	now = (was & ~(DSM_PROTECTION | DSM_SHUT | DSM_BUSY)) | protection;
 	if (protection != SONDE_DSM_NONE)
 		now &= ~DSM_WAITS;
 	/* What comes and goes, or is not noted, had better not be kept. */

@@ -216,7 +216,7 @@ static struct sonde_node sonde_nodes[] = {
 		.features = SONDE_FEAT_REGION | SONDE_FEAT_COPYV |
 			    SONDE_FEAT_ASYNC | SONDE_FEAT_MAP | SONDE_FEAT_DSM |
 			    SONDE_FEAT_DSM_PEERS | SONDE_FEAT_DSM_KEEP |
-			    SONDE_FEAT_DSM_ACCESSED,
+			    SONDE_FEAT_DSM_ACCESSED | SONDE_FEAT_DSM_RING,
 		.ioctls = main_ioctls,
 		.nioctls = ARRAY_SIZE(main_ioctls),
 	},

@@ -88,6 +88,8 @@ static const char *name_feature(unsigned int bit)
 		return "dsm-keep";
 	case SONDE_FEAT_DSM_ACCESSED:
 		return "dsm-accessed";
+	case SONDE_FEAT_DSM_RING:
+		return "dsm-ring";
 	default:
 		return NULL;
 	}

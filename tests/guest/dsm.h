@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -16,6 +17,8 @@ struct segment {
 	int fd;
 	uint32_t npages, ntwins, unit;
 	char *view, *alias, *twins;
+	struct sonde_dsm_events *ring;	/* with SONDE_DSM_RING, and what who sleeps reads */
+	int wake;
 };
 
 static struct sonde_dsm_create create_of(uint64_t npages, uint64_t ntwins, uint32_t unit)
@@ -53,10 +56,14 @@ static struct segment make_segment_with(uint32_t flags, uint32_t npages, uint32_
 					uint32_t unit)
 {
 	struct sonde_dsm_create args = create_of(npages, ntwins, unit);
-	struct segment s = { -1, npages, ntwins, unit, 0, 0, 0 };
+	struct segment s = { .npages = npages, .ntwins = ntwins, .unit = unit };
 	int dev = open_node(MAIN_NODE);
 
 	args.flags = flags;
+	if (flags & SONDE_DSM_RING) {
+		s.wake = args.eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		check(s.wake >= 0);
+	}
 	check_int(do_ioctl(dev, SONDE_IOC_DSM_CREATE, &args), 0);
 	close(dev);
 	s.fd = args.fd;
@@ -65,6 +72,8 @@ static struct segment make_segment_with(uint32_t flags, uint32_t npages, uint32_
 	s.alias = map_segment(s.fd, (size_t)npages * unit, SONDE_DSM_ALIAS);
 	if (ntwins)
 		s.twins = map_segment(s.fd, (size_t)ntwins * unit, SONDE_DSM_TWINS);
+	if (flags & SONDE_DSM_RING)
+		s.ring = (void *)map_segment(s.fd, sizeof(*s.ring), SONDE_DSM_EVENTS);
 	return s;
 }
 
@@ -81,6 +90,10 @@ static void end_segment(struct segment *s)
 	check_int(munmap(s->alias, (size_t)s->npages * s->unit), 0);
 	if (s->ntwins)
 		check_int(munmap(s->twins, (size_t)s->ntwins * s->unit), 0);
+	if (s->ring) {
+		check_int(munmap(s->ring, sizeof(*s->ring)), 0);
+		check_int(close(s->wake), 0);
+	}
 	check_int(close(s->fd), 0);
 }
 
@@ -152,6 +165,19 @@ static int try_accessed(const struct segment *s, const uint32_t *pages, uint32_t
 	};
 
 	return do_ioctl(s->fd, SONDE_IOC_DSM_ACCESSED, &args);
+}
+
+/* Whether there is one in the ring. */
+__attribute__((unused))
+static bool take_event(const struct segment *s, struct sonde_dsm_event *event)
+{
+	const uint32_t taken = s->ring->taken;
+
+	if (__atomic_load_n(&s->ring->put, __ATOMIC_ACQUIRE) == taken)
+		return false;
+	*event = s->ring->events[taken % SONDE_DSM_EVENTS_ROOM];
+	__atomic_store_n(&s->ring->taken, taken + 1, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* Whether there is one now. */

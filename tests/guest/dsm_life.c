@@ -148,7 +148,8 @@ static pid_t start_waiter(bool in_kernel, struct segment *s)
 	pid_t pid;
 
 	*s = (struct segment){
-		try_create(PAGES, TWINS, SMALL_PAGE), PAGES, TWINS, SMALL_PAGE, 0, 0, 0
+		.fd = try_create(PAGES, TWINS, SMALL_PAGE), .npages = PAGES, .ntwins = TWINS,
+		.unit = SMALL_PAGE,
 	};
 	check(s->fd >= 0);
 	check_int(fcntl(s->fd, F_SETFL, O_NONBLOCK), 0);
@@ -253,7 +254,9 @@ static void a_child_has_the_descriptor_but_no_view(void)
 
 static int after_exec(const char *number)
 {
-	struct segment s = { atoi(number), PAGES, TWINS, SMALL_PAGE, 0, 0, 0 };
+	struct segment s = {
+		.fd = atoi(number), .npages = PAGES, .ntwins = TWINS, .unit = SMALL_PAGE,
+	};
 	struct sonde_dsm_written w;
 
 	check_int(collect(&s, &w, 1), 1);

@@ -20,7 +20,7 @@
 
 /* What came of all calls; shared by all processes. */
 static struct tally {
-	_Atomic unsigned long calls, refused, collected, events, writes, copies;
+	_Atomic unsigned long calls, refused, collected, events, told, writes, copies;
 } *tally;
 
 struct caller {
@@ -169,13 +169,26 @@ static void call_accessed(struct caller *me, bool is_valid)
 			violated("page %u was accessed %u times", pages[i], accessed[i]);
 }
 
+/* The ring is anybody's: what it says of events that there are may be wrong. */
+static bool take_any(struct rng *r, struct segment *s, struct sonde_dsm_event *event)
+{
+	if (one_in(r, 20))
+		((volatile uint32_t *)s->ring)[below(r, sizeof(*s->ring) / 4)] = (uint32_t)draw(r);
+	if (!take_event(s, event))
+		return false;
+	tally->told++;
+	event->page %= PAGES;
+	event->flags &= SONDE_DSM_EVENT_WRITE;
+	return true;
+}
+
 /* Who waits is not to wait for ever: there is always somebody who answers. */
 static void answer(struct caller *me)
 {
 	struct sonde_dsm_event event;
 	uint32_t i;
 
-	while (next_event(&me->s, &event)) {
+	while ((me->s.ring && take_any(&me->rng, &me->s, &event)) || next_event(&me->s, &event)) {
 		if (event.page >= PAGES || event.flags & ~SONDE_DSM_EVENT_WRITE)
 			violated("event of page %u, flags %#x", event.page, event.flags);
 		tally->events++;
@@ -300,7 +313,8 @@ static void work(uint64_t seed, bool root)
 	int i;
 
 	(void)root;
-	r = make_relative_with(one_in(&me.rng, 3) ? 0 : SONDE_DSM_KEEP, PAGES, TWINS, unit);
+	r = make_relative_with((one_in(&me.rng, 3) ? 0 : SONDE_DSM_KEEP) |
+			       (one_in(&me.rng, 2) ? 0 : SONDE_DSM_RING), PAGES, TWINS, unit);
 	me.s = r.s;
 	me.table = r.table;
 	for (i = 0; i < RELATIVES; i++)
@@ -351,15 +365,15 @@ static void end_relatives(void)
 
 static void print_counts(void)
 {
-	printf("# %lu calls, %lu refused, %lu pages collected, %lu events, %lu writes, %lu copies\n",
-	       tally->calls, tally->refused, tally->collected, tally->events, tally->writes,
-	       tally->copies);
+	printf("# %lu calls, %lu refused, %lu pages collected, %lu events, %lu of them in rings, "
+	       "%lu writes, %lu copies\n", tally->calls, tally->refused, tally->collected,
+	       tally->events, tally->told, tally->writes, tally->copies);
 }
 
 static bool saw_all(void)
 {
 	return tally->calls && tally->refused && tally->collected && tally->events &&
-	       tally->writes && tally->copies;
+	       tally->told && tally->writes && tally->copies;
 }
 
 int main(int argc, char **argv)

@@ -41,6 +41,7 @@
 #define SONDE_FEAT_DSM_PEERS	(1ULL << 10)	/* SONDE_IOC_DSM_PEERS */
 #define SONDE_FEAT_DSM_KEEP	(1ULL << 11)	/* SONDE_DSM_KEEP */
 #define SONDE_FEAT_DSM_ACCESSED	(1ULL << 12)	/* SONDE_IOC_DSM_ACCESSED */
+#define SONDE_FEAT_DSM_RING	(1ULL << 13)	/* SONDE_DSM_RING */
 
 /*
  * What this open file may do, in struct sonde_info.rights: decided when it was
@@ -717,6 +718,7 @@ struct sonde_copyv {
 #define SONDE_DSM_ALIAS		(1ULL << 44)	/* the same pages, always accessible */
 #define SONDE_DSM_TWINS		(1ULL << 45)	/* twin i is at i times the unit */
 #define SONDE_DSM_TABLE		(1ULL << 46)	/* struct sonde_dsm_copy of each page */
+#define SONDE_DSM_EVENTS	(1ULL << 47)	/* struct sonde_dsm_events */
 
 /* Most bytes of a page of a segment. */
 #define SONDE_DSM_UNIT		(1U << 20)
@@ -724,17 +726,20 @@ struct sonde_copyv {
 /* In struct sonde_dsm_create.flags. */
 #define SONDE_DSM_PEERS		(1U << 0)	/* with a table: SONDE_IOC_DSM_PEERS */
 #define SONDE_DSM_KEEP		(1U << 1)	/* see struct sonde_dsm_collect */
+#define SONDE_DSM_RING		(1U << 2)	/* see struct sonde_dsm_events */
 
 /**
  * struct sonde_dsm_create - SONDE_IOC_DSM_CREATE, on /dev/sonde
  * @size: in: sizeof(struct sonde_dsm_create)
- * @flags: in: SONDE_DSM_PEERS, SONDE_DSM_KEEP
+ * @flags: in: SONDE_DSM_PEERS, SONDE_DSM_KEEP, SONDE_DSM_RING
  * @npages: in: pages of the segment, at least one
  * @ntwins: in: copies of pages that it has room for; 0: each write to a page that
  *	is SONDE_DSM_READ is an event
  * @unit: in: bytes of a page, a power of two from the machine's page size to
  *	SONDE_DSM_UNIT
  * @fd: out: the segment, a file of its own (O_CLOEXEC)
+ * @eventfd: in: with SONDE_DSM_RING: for who sleeps; else zero
+ * @reserved: zero
  *
  * A segment is memory for one process of a distributed shared memory, whose
  * protocol is in user space: pages that are zero, may be read, and are mapped
@@ -755,13 +760,15 @@ struct sonde_copyv {
  * write go on. If no twin is free it is an event after all, and the writer
  * waits for a free one or for a new protection.
  *
- * The alias at SONDE_DSM_ALIAS, the twins at SONDE_DSM_TWINS, and with
- * SONDE_DSM_PEERS the table at SONDE_DSM_TABLE, are ordinary memory, mapped
- * shared, in part or more than once. Mappings are not inherited by fork().
+ * The alias at SONDE_DSM_ALIAS, the twins at SONDE_DSM_TWINS, with SONDE_DSM_PEERS
+ * the table at SONDE_DSM_TABLE, and with SONDE_DSM_RING the events at
+ * SONDE_DSM_EVENTS, are ordinary memory, mapped shared, in part or more than once.
+ * Mappings are not inherited by fork().
  *
  * read() of the segment gives events, whole struct sonde_dsm_event, and waits for
  * one unless O_NONBLOCK is set; poll() says when there is one. Where a read fails
- * with EFAULT the events stay. When the last descriptor is closed, those that
+ * with EFAULT the events stay. With SONDE_DSM_RING these are only the events that
+ * found no room in the ring. When the last descriptor is closed, those that
  * wait, and all that would have to, get SIGBUS; pages that allow an access go on.
  *
  * Memory comes as pages are used, for the memory cgroup of who uses them first;
@@ -769,8 +776,8 @@ struct sonde_copyv {
  * CAP_IPC_LOCK, and so is the module's parameter dsm_pages.
  *
  * Errors, after which the structure is as it was: EFAULT, EINVAL (size, flags,
- * unit, no pages), E2BIG, ENOMEM, ENOBUFS (RLIMIT_MEMLOCK), EDQUOT (dsm_pages),
- * EMFILE, ENFILE. mmap(): EINVAL (not shared, the view in part), ENXIO (nothing is
+ * unit, no pages, no eventfd), E2BIG, ENOMEM, ENOBUFS (RLIMIT_MEMLOCK), EDQUOT
+ * (dsm_pages), EBADF (@eventfd), EMFILE, ENFILE. mmap(): EINVAL (not shared, the view in part), ENXIO (nothing is
  * there), EBUSY (the view is mapped already).
  */
 struct sonde_dsm_create {
@@ -780,19 +787,54 @@ struct sonde_dsm_create {
 	__u64 ntwins;
 	__u32 unit;
 	__s32 fd;
+	__s32 eventfd;
+	__u32 reserved;
 };
 
 /* What an event is about, in struct sonde_dsm_event.flags. */
 #define SONDE_DSM_EVENT_WRITE	(1U << 0)	/* a write; else a read */
 
 /**
- * struct sonde_dsm_event - what read() of a segment gives
+ * struct sonde_dsm_event - what read() of a segment gives, and its ring
  * @page: that somebody may not access, or could not when the event was made
  * @flags: SONDE_DSM_EVENT_*
  */
 struct sonde_dsm_event {
 	__u32 page;
 	__u32 flags;
+};
+
+/* Events that a ring has room for. */
+#define SONDE_DSM_EVENTS_ROOM	256
+
+/**
+ * struct sonde_dsm_events - the ring at SONDE_DSM_EVENTS
+ * @put: written by the kernel: events that it has put, mod 2^32
+ * @listed: written by the kernel: events that found no room, to be had by read()
+ * @reserved: .
+ * @taken: written by user space: events that it has taken, mod 2^32
+ * @sleeps: written by user space: 1 before it sleeps; by the kernel: zero, when it has
+ *	added 1 to the eventfd, as there is an event
+ * @unused: .
+ * @events: event i is at i mod SONDE_DSM_EVENTS_ROOM
+ *
+ * To take an event: while @taken differs from @put (acquire), read the event, then
+ * write @taken + 1 (release). When there are none in the ring but some are @listed, read()
+ * gives these. Before it sleeps user space writes @sleeps, full barrier, and looks at
+ * @put and @listed once more. An access that was answered before its event was
+ * taken may be told here all the same, and told twice. No other order of events is
+ * promised than that of the ring.
+ *
+ * What user space writes here changes what it is told, and nothing else.
+ */
+struct sonde_dsm_events {
+	__u32 put;
+	__u32 listed;
+	__u32 reserved[14];
+	__u32 taken;
+	__u32 sleeps;
+	__u32 unused[14];
+	struct sonde_dsm_event events[SONDE_DSM_EVENTS_ROOM];
 };
 
 /* What a page of the view allows. */
@@ -977,7 +1019,8 @@ struct sonde_dsm_peers {
  * SONDE_DSM_NONE there; and here no thread waits for it that was told of by an event,
  * it was not written since it was collected, and has no twin. The page is copied
  * then, the version that it has there before goes to @got, and it is
- * SONDE_DSM_READ here.
+ * SONDE_DSM_READ here. Where it is open again each time that is tried, it is an event
+ * after all.
  *
  * A page there of which a copy was made is written there like SONDE_DSM_NOTE if it is
  * SONDE_DSM_WRITE, until it was noted and collected. So no write that comes after a
