@@ -26,7 +26,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -150,13 +149,10 @@ static void serve(void *ctx, uint32_t page, bool write)
 static void *serve_events(void *arg)
 {
 	struct bench *b = arg;
-	struct pollfd fds[] = { { .fd = b->f->fd, .events = POLLIN },
-				{ .fd = b->stop, .events = POLLIN } };
 	struct dsm_fault_event event;
 	int got;
 
-	while (!fds[1].revents) {
-		poll(fds, 2, -1);
+	while (!dsm_fault_wait(b->f, b->stop)) {
 		while ((got = b->f->ops->next(b->f, &event)) == 1)
 			serve(b, event.page, event.write);
 		if (got < 0)

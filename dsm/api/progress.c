@@ -203,9 +203,11 @@ void dsm_run_progress(struct dsm_run *run)
 
 	while (!run->is_stopping || run->backlog) {
 		uint32_t rung = atomic_load_explicit(&t->bell->rung, memory_order_seq_cst);
-		bool any = take_requests(run);
+		bool any;
 		int64_t ns;
 
+		dsm_events_take(run);
+		any = take_requests(run);
 		any |= take_message(run);
 		if (any) {
 			idle = 0;
@@ -220,7 +222,9 @@ void dsm_run_progress(struct dsm_run *run)
 		dsm_live_publish(run);
 		check_others(run, &checked);
 		ns = t->ops->patience(t);
-		dsm_bell_wait(t->bell, rung, ns < CHECKS_NS ? ns : CHECKS_NS);
+		if (dsm_events_sleep(run, true))
+			dsm_bell_wait(t->bell, rung, ns < CHECKS_NS ? ns : CHECKS_NS);
+		dsm_events_sleep(run, false);
 		/* MPICH's first look only moves what was brought; it is found by the next. */
 		if (atomic_load_explicit(&t->bell->rung, memory_order_relaxed) != rung)
 			idle = 0;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* A process of a job, over whatever transport: made, begun, stopped, and failed. */
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -86,75 +83,6 @@ static void meet(void *ctx, uint32_t page, bool write)
 
 	dsm_submit(run, &r);
 	dsm_await(run, &r, NULL);
-}
-
-static void tell_of(struct dsm_run *run, const struct dsm_fault_event *event)
-{
-	struct dsm_request *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		dsm_run_fail(run, "no memory for a fault");
-	r->event.kind = event->write ? DSM_EV_WRITE : DSM_EV_READ;
-	r->event.id = event->page;
-	r->is_nobodys = true;
-	dsm_submit(run, r);
-}
-
-/* Where threads sleep in the kernel: it tells of their faults, and wakes them itself. */
-static void *watch(void *arg)
-{
-	struct dsm_run *run = arg;
-	struct dsm_fault *f = run->fault;
-	struct pollfd p[2] = { { .fd = f->fd, .events = POLLIN },
-			       { .fd = run->events_end, .events = POLLIN } };
-	struct dsm_fault_event event;
-
-	while (!p[1].revents) {
-		int n;
-
-		poll(p, 2, -1);
-		while ((n = f->ops->next(f, &event)) > 0)
-			tell_of(run, &event);
-		if (n < 0)
-			dsm_run_fail(run, "faults cannot be read: %s", strerror(-n));
-	}
-	return NULL;
-}
-
-/* Signals are for the program's own threads. */
-static int start_thread(pthread_t *thread, void *(*start)(void *), struct dsm_run *run)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, start, run);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -err;
-}
-
-static int start_watch(struct dsm_run *run)
-{
-	int err;
-
-	run->events_end = eventfd(0, EFD_CLOEXEC);
-	if (run->events_end < 0)
-		return -errno;
-	err = start_thread(&run->events, watch, run);
-	run->has_events = !err;
-	if (err)
-		close(run->events_end);
-	return err;
-}
-
-static void stop_watch(struct dsm_run *run)
-{
-	if (!run->has_events)
-		return;
-	eventfd_write(run->events_end, 1);
-	pthread_join(run->events, NULL);
-	close(run->events_end);
 }
 
 /* ---- life ---- */
@@ -241,8 +169,7 @@ int dsm_run_create(struct dsm_run **run, const struct dsm_run_config *config, ch
 	}
 	dsm_set_homes(r);
 	r->shared = (struct dsm_shared *)r->fault->view;
-	if (r->fault->caps & DSM_FAULT_EVENTS)
-		err = start_watch(r);
+	err = dsm_events_start(r);
 	if (err) {
 		dsm_run_destroy(r);
 		return err;
@@ -315,7 +242,7 @@ void dsm_run_destroy(struct dsm_run *run)
 {
 	if (!run)
 		return;
-	stop_watch(run);
+	dsm_events_stop(run);
 	dsm_core_destroy(run->core);
 	dsm_heap_destroy(run);
 	if (run->fault)

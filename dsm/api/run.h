@@ -198,6 +198,13 @@ void dsm_futex_wake(_Atomic uint32_t *word);
 /* From any clock's deadline; an error number. */
 int dsm_deadline(struct timespec *until, clockid_t clock, const struct timespec *deadline);
 
+/* events.c: faults of threads that sleep in the kernel */
+int dsm_events_start(struct dsm_run *run);
+void dsm_events_stop(struct dsm_run *run);
+/* Of the progress thread. To be called before it sleeps, which it may not if false; and after. */
+void dsm_events_take(struct dsm_run *run);
+bool dsm_events_sleep(struct dsm_run *run, bool sleeps);
+
 /* word.c: a word to a process, and its answer */
 int dsm_say(struct dsm_run *run, uint32_t to, const struct dsm_word *word, bool orders);
 int dsm_ask(struct dsm_run *run, uint32_t to, struct dsm_word *word, bool orders,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Which back end a memory gets. */
+/* Which back end a memory gets; what all have. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -69,4 +71,20 @@ int dsm_fault_create(struct dsm_fault **fault, const char *name,
 		dsm_why(why, len, err, "no back end is called %s: auto, module, uffd-async, "
 			"uffd-sigbus or sigsegv", name);
 	return err;
+}
+
+bool dsm_fault_wait(struct dsm_fault *f, int other)
+{
+	struct pollfd p[] = { { .fd = f->wake, .events = POLLIN },
+			      { .fd = other, .events = POLLIN } };
+	const bool has_ring = f->caps & DSM_FAULT_RING;
+	eventfd_t count;
+
+	poll(p, 2, !has_ring || f->ops->sleeps(f, true) ? -1 : 0);
+	if (has_ring) {
+		f->ops->sleeps(f, false);
+		if (p[0].revents)
+			eventfd_read(f->wake, &count);
+	}
+	return p[1].revents;
 }

@@ -11,8 +11,9 @@
  * Threads that meet a protected page are served in one of two ways. Without
  * DSM_FAULT_EVENTS config.fault() is called in that thread, inside a signal handler:
  * it waits until the page may be used as asked, and does nothing that a handler may not.
- * With it the thread sleeps in the kernel, next() tells of it whoever polls fd, once a
- * page and kind, and protect() lets all of them go on.
+ * With it the thread sleeps in the kernel, next() tells of it whoever polls wake, once a
+ * page and kind, and protect() lets all of them go on. With DSM_FAULT_RING, too, wake
+ * becomes readable only for who has said that it sleeps, and may be told of an access again.
  *
  * Back ends with DSM_FAULT_WRITES let a thread write a page that is DSM_READ at once
  * and remember it: written() takes the list, and from then on writes are noticed anew.
@@ -39,6 +40,7 @@
 #define DSM_FAULT_ONE_VMA	(1U << 3)	/* no protection splits a mapping */
 #define DSM_FAULT_LISTS		(1U << 4)	/* a list of scattered pages is one call */
 #define DSM_FAULT_PEERS		(1U << 5)	/* peers(): pages of other processes here are copied */
+#define DSM_FAULT_RING		(1U << 6)	/* next() looks at memory; sleeps() */
 
 struct dsm_fault;
 
@@ -75,6 +77,11 @@ struct dsm_fault_ops {
 	/* DSM_FAULT_EVENTS: 1 and an event, 0 if there is none now. */
 	int (*next)(struct dsm_fault *fault, struct dsm_fault_event *event);
 	/*
+	 * DSM_FAULT_RING: before who calls next() sleeps on wake, and after. False: it is not
+	 * to sleep, as there is an event. What wake counts is for who sleeps to read.
+	 */
+	bool (*sleeps)(struct dsm_fault *fault, bool sleeps);
+	/*
 	 * DSM_FAULT_PEERS: fds[i] is the fd of process i's memory, or -1, and stays the caller's.
 	 * From then on what is offered is copied from there; the rest is as struct dsm_host says.
 	 */
@@ -89,7 +96,8 @@ struct dsm_fault {
 	const struct dsm_fault_ops *ops;
 	struct dsm_fault_config config;
 	unsigned char *view, *alias;
-	int fd;				/* to poll with DSM_FAULT_EVENTS, else -1 */
+	int fd;				/* of the memory, or -1 */
+	int wake;			/* to poll with DSM_FAULT_EVENTS, see above; else -1 */
 	unsigned int caps;		/* of ops->caps what this memory has */
 	uint64_t unseen;		/* of the pages told by written(): that had no fault */
 	char why[200];			/* of the last error: what is missing, what would help */
@@ -106,5 +114,11 @@ extern const struct dsm_fault_ops dsm_fault_module, dsm_fault_uffd_async,
  */
 int dsm_fault_create(struct dsm_fault **fault, const char *name,
 		     const struct dsm_fault_config *config, char *why, size_t len);
+
+/*
+ * For a thread that has nothing else to do: until there may be an event, or @other is
+ * readable, which is what it returns. Without DSM_FAULT_EVENTS for @other alone.
+ */
+bool dsm_fault_wait(struct dsm_fault *fault, int other);
 
 #endif

@@ -106,7 +106,8 @@ int dsm_memory_create(struct dsm_memory *m, const struct dsm_fault_ops *ops,
 	int err;
 
 	*m = (struct dsm_memory){
-		.f = { .ops = ops, .config = *config, .fd = -1, .caps = ops->caps },
+		.f = { .ops = ops, .config = *config, .fd = -1, .wake = -1,
+			 .caps = ops->caps },
 		.bytes = bytes, .file = -1,
 	};
 	err = map_views(m);

@@ -7,6 +7,9 @@
  * is used. Twins that are not needed any more are given back together, at the latest
  * before written pages are asked for again.
  *
+ * Events are taken from a ring that the module fills (SONDE_DSM_RING): no call, and no
+ * wake-up of who has not said that it sleeps. The few that find no room there are read.
+ *
  * Pages that are written in one interval after the other the module keeps writable, with
  * their twin: who releases has put into that what was sent (SONDE_DSM_KEEP).
  */
@@ -15,6 +18,7 @@
 #include <linux/sonde.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,6 +33,7 @@ struct segment {
 	size_t bytes;
 	unsigned char *twins;
 	struct sonde_dsm_copy *table;	/* NULL: the module does not copy from peers */
+	struct sonde_dsm_events *ring;	/* NULL: the module has none */
 	uint32_t *twin;			/* of a page that was told as written */
 	uint32_t idle[BATCH];		/* pages whose twin is not needed any more */
 	size_t nidle;
@@ -191,23 +196,71 @@ static void publish(struct dsm_fault *fault, uint32_t page, uint64_t version)
 
 /* ---- misses ---- */
 
+static bool ring_has(const struct sonde_dsm_events *ring)
+{
+	/* Partner: the module has written the event. */
+	return __atomic_load_n(&ring->put, __ATOMIC_ACQUIRE) != ring->taken;
+}
+
+static bool is_listed(const struct sonde_dsm_events *ring)
+{
+	return __atomic_load_n(&ring->listed, __ATOMIC_RELAXED);
+}
+
+static bool take(struct sonde_dsm_events *ring, struct sonde_dsm_event *event)
+{
+	if (!ring_has(ring))
+		return false;
+	*event = ring->events[ring->taken % SONDE_DSM_EVENTS_ROOM];
+	/* Partner: the module, before it writes another there. */
+	__atomic_store_n(&ring->taken, ring->taken + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* 1, 0 if there are none, or an error. */
+static int read_events(struct segment *s)
+{
+	ssize_t got;
+
+	do {
+		got = read(s->f.fd, s->events, sizeof(s->events));
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return errno == EAGAIN ? 0 : fail(s, "events of the segment");
+	s->nevents = (size_t)got / sizeof(s->events[0]);
+	s->at = 0;
+	return 1;
+}
+
 static int next(struct dsm_fault *fault, struct dsm_fault_event *event)
 {
 	struct segment *s = (struct segment *)fault;
-	ssize_t got;
+	struct sonde_dsm_event e;
+	int got;
 
-	if (s->at == s->nevents) {
-		do {
-			got = read(fault->fd, s->events, sizeof(s->events));
-		} while (got < 0 && errno == EINTR);
-		if (got < 0)
-			return errno == EAGAIN ? 0 : fail(s, "events of the segment");
-		s->nevents = (size_t)got / sizeof(s->events[0]);
-		s->at = 0;
+	if (!s->ring || !take(s->ring, &e)) {
+		if (s->at == s->nevents) {
+			got = !s->ring || is_listed(s->ring) ? read_events(s) : 0;
+			if (got <= 0)
+				return got;
+		}
+		e = s->events[s->at++];
 	}
-	event->page = s->events[s->at].page;
-	event->write = s->events[s->at++].flags & SONDE_DSM_EVENT_WRITE;
+	event->page = e.page;
+	event->write = e.flags & SONDE_DSM_EVENT_WRITE;
 	return 1;
+}
+
+static bool sleeps(struct dsm_fault *fault, bool sleeps)
+{
+	struct segment *s = (struct segment *)fault;
+
+	__atomic_store_n(&s->ring->sleeps, sleeps, __ATOMIC_RELAXED);
+	if (!sleeps)
+		return true;
+	/* Partner: the module puts an event, then looks who sleeps. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return !ring_has(s->ring) && !is_listed(s->ring) && s->at == s->nevents;
 }
 
 /* ---- life ---- */
@@ -231,6 +284,10 @@ static void destroy(struct dsm_fault *fault)
 		munmap(s->twins, s->bytes);
 	if (s->table)
 		munmap(s->table, bytes_of_table(s));
+	if (s->ring)
+		munmap(s->ring, sizeof(*s->ring));
+	if (s->f.caps & DSM_FAULT_RING && s->f.wake >= 0)
+		close(s->f.wake);
 	if (s->f.fd >= 0)
 		close(s->f.fd);
 	free(s->twin);
@@ -253,6 +310,14 @@ static int open_device(uint64_t *features, char *why, size_t len)
 	return dsm_why(why, len, -ENOTSUP, "the module has no segments: load a newer one");
 }
 
+static int make_wake(struct segment *s, struct sonde_dsm_create *args)
+{
+	if (!(args->flags & SONDE_DSM_RING))
+		return 0;
+	s->f.wake = args->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return s->f.wake < 0 ? -errno : 0;
+}
+
 static int open_segment(struct segment *s, char *why, size_t len)
 {
 	struct sonde_dsm_create args = {
@@ -270,11 +335,19 @@ static int open_segment(struct segment *s, char *why, size_t len)
 		s->f.caps &= ~DSM_FAULT_PEERS;
 	if (features & SONDE_FEAT_DSM_KEEP)
 		args.flags |= SONDE_DSM_KEEP;
-	err = ioctl(dev, SONDE_IOC_DSM_CREATE, &args) ? -errno : 0;
+	if (features & SONDE_FEAT_DSM_RING)
+		args.flags |= SONDE_DSM_RING;
+	else
+		s->f.caps &= ~DSM_FAULT_RING;
+	err = make_wake(s, &args);
+	if (!err && ioctl(dev, SONDE_IOC_DSM_CREATE, &args))
+		err = -errno;
 	close(dev);
 	switch (err) {
 	case 0:
 		s->f.fd = args.fd;
+		if (!(s->f.caps & DSM_FAULT_RING))
+			s->f.wake = args.fd;
 		return fcntl(args.fd, F_SETFL, O_NONBLOCK) ? -errno : 0;
 	case -ENOBUFS:
 		return dsm_why(why, len, -ENOTSUP, "RLIMIT_MEMLOCK is less than %zu MiB: "
@@ -300,7 +373,7 @@ static void *map(struct segment *s, void *address, size_t bytes, uint64_t offset
 
 static int map_views(struct segment *s, char *why, size_t len)
 {
-	const bool copies = s->f.caps & DSM_FAULT_PEERS;
+	const bool copies = s->f.caps & DSM_FAULT_PEERS, has_ring = s->f.caps & DSM_FAULT_RING;
 
 	s->f.view = map(s, s->f.config.address, s->bytes, SONDE_DSM_VIEW);
 	if (s->f.view)
@@ -309,7 +382,9 @@ static int map_views(struct segment *s, char *why, size_t len)
 		s->twins = map(s, NULL, s->bytes, SONDE_DSM_TWINS);
 	if (s->twins && copies)
 		s->table = map(s, NULL, bytes_of_table(s), SONDE_DSM_TABLE);
-	if (s->twins && (s->table || !copies))
+	if (s->twins && (s->table || !copies) && has_ring)
+		s->ring = map(s, NULL, sizeof(*s->ring), SONDE_DSM_EVENTS);
+	if (s->twins && (s->table || !copies) && (s->ring || !has_ring))
 		return 0;
 	if (errno == EEXIST)
 		return dsm_why(why, len, -EEXIST, "something is mapped at %p already",
@@ -327,7 +402,7 @@ static int create(struct dsm_fault **fault, const struct dsm_fault_config *confi
 	if (!s)
 		return -ENOMEM;
 	s->f = (struct dsm_fault){
-		.ops = &dsm_fault_module, .config = *config, .fd = -1,
+		.ops = &dsm_fault_module, .config = *config, .fd = -1, .wake = -1,
 		.caps = dsm_fault_module.caps,
 	};
 	s->bytes = (size_t)config->pages * config->unit;
@@ -348,7 +423,7 @@ static int create(struct dsm_fault **fault, const struct dsm_fault_config *confi
 const struct dsm_fault_ops dsm_fault_module = {
 	.name = "module",
 	.caps = DSM_FAULT_EVENTS | DSM_FAULT_WRITES | DSM_FAULT_SYSCALLS | DSM_FAULT_ONE_VMA |
-		DSM_FAULT_LISTS | DSM_FAULT_PEERS,
+		DSM_FAULT_LISTS | DSM_FAULT_PEERS | DSM_FAULT_RING,
 	.create = create,
 	.destroy = destroy,
 	.page = page,
@@ -357,6 +432,7 @@ const struct dsm_fault_ops dsm_fault_module = {
 	.untwin = untwin,
 	.written = written,
 	.next = next,
+	.sleeps = sleeps,
 	.peers = peers,
 	.offer = offer,
 	.withdraw = withdraw,

@@ -422,7 +422,7 @@ static int create(struct dsm_fault **fault, const struct dsm_fault_config *confi
 		destroy(&a->u.m.f);
 		return err;
 	}
-	a->u.m.f.fd = a->u.fd;
+	a->u.m.f.wake = a->u.fd;
 	*fault = &a->u.m.f;
 	return 0;
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -166,14 +165,12 @@ static inline void rig_answer(struct rig *r)
 static inline void *rig_server(void *arg)
 {
 	struct rig *r = arg;
-	struct pollfd fds[] = { { .fd = r->wake, .events = POLLIN },
-				{ .fd = r->f->fd, .events = POLLIN } };
 	struct dsm_fault_event event;
 	uint64_t count;
 	int err;
 
 	while (!atomic_load(&r->stop)) {
-		poll(fds, 2, -1);
+		dsm_fault_wait(r->f, r->wake);
 		if (read(r->wake, &count, sizeof(count)) == sizeof(count))
 			rig_answer(r);
 		while (rig_has(r, DSM_FAULT_EVENTS) && (err = r->f->ops->next(r->f, &event))) {
