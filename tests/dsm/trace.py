@@ -39,6 +39,25 @@ def check_pairs(events, begin, end):
     return len(begun)
 
 
+def check_ends(events, threads):
+    """Both ends of a flow are bound to a slice of their thread: it is there at that time."""
+    for e in events:
+        if e["ph"] in "sf":
+            assert any(ts <= e["ts"] <= ts - minus_dur
+                       for ts, minus_dur, _ in threads[e["pid"], e["tid"]]), e
+        assert e["ph"] != "f" or e["bp"] == "e", e
+
+
+def check_names(events):
+    """Who has events has a name, and once."""
+    named = [(e["name"], e["pid"], e["tid"]) for e in events if e["ph"] == "M"]
+    assert len(set(named)) == len(named)
+    for e in events:
+        if e["ph"] != "M":
+            assert ("thread_name", e["pid"], e["tid"]) in named, e
+            assert any(n[:2] == ("process_name", e["pid"]) for n in named), e
+
+
 def main():
     path, processes = sys.argv[1], int(sys.argv[2])
     with open(path, encoding="utf-8") as f:
@@ -50,6 +69,8 @@ def main():
         assert {"name", "ph", "pid", "tid"} | NEEDED[e["ph"]] <= set(e), e
         assert 0 <= e["pid"] < processes, e
     threads = check_slices(events)
+    check_ends(events, threads)
+    check_names(events)
     flows = check_pairs(events, "s", "f")
     waits = check_pairs(events, "b", "e")
     names = collections.Counter(e["name"] for e in events if e["ph"] in "Xb")

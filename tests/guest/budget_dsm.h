@@ -9,10 +9,12 @@
  * keep	the same of a page that is kept writable (SONDE_DSM_KEEP), so without a fault
  * look	of such a page that was not written: that the list is asked for
  * switch	two turns of write after which a page is kept, and the end of that by a
- *		protection: what that is more than the same where pages are not kept
+ *		protection: what that is more than the same where pages are not kept; of so
+ *		few that neither of the two is longer than a tick, or ticks would differ
  * accessed	the question whether a page was accessed, of one that was
  * miss		a page is void, read, copied into by whoever serves it, and readable; another
  *		thread serves a segment, so this has the switches to it and back
+ * miss-ring	the same where events are in memory and an eventfd wakes who sleeps
  * copy		the same of a page that is offered: the kernel copies it from another segment
  * shut		the same of a page that may be written unnoticed there, so it is shut first
  * protect	a list of pages that lie apart is protected from writing, and opened again
@@ -25,17 +27,21 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 
 #define DSM_PAGES	1024
 #define DSM_LIST	512	/* every second one */
+#define DSM_SWITCHES	128
 #define DSM_MISSES	32
 #define DSM_LOOKS	4
 #define DSM_END		1	/* of no list: a miss of it ends who serves them */
 
 static struct {
-	int fd, home, kept;
+	int fd, home, kept, ringed, wake, served;
 	bool is_ready, is_trapped;
 	char *view, *alias, *twins, *weak, *weak_alias, *home_view, *kept_view;
+	char *ringed_view, *ringed_alias, *served_view;
+	struct sonde_dsm_events *ring;
 	struct sonde_dsm_copy *table, *home_table;
 	uint32_t list[DSM_LIST];
 	struct sonde_dsm_written written[DSM_LIST + 1];
@@ -44,7 +50,7 @@ static struct {
 
 static void *map_dsm(int fd, uint64_t offset)
 {
-	const size_t len = offset == SONDE_DSM_TABLE ?
+	const size_t len = offset == SONDE_DSM_EVENTS ? SMALL : offset == SONDE_DSM_TABLE ?
 			   DSM_PAGES * sizeof(struct sonde_dsm_copy) : DSM_PAGES * SMALL;
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 
@@ -79,6 +85,30 @@ static void *serve_misses(void *arg)
 		protect_dsm(&event.page, 1, SONDE_DSM_READ);
 		if (event.page == DSM_END)
 			return NULL;
+	}
+	return NULL;
+}
+
+/* Until its end was served. */
+static void *serve_ring(void *arg)
+{
+	struct sonde_dsm_event event = { 0 };
+	eventfd_t count;
+
+	(void)arg;
+	while (event.page != DSM_END) {
+		dsm.ring->sleeps = 1;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&dsm.ring->put, __ATOMIC_ACQUIRE) == dsm.ring->taken &&
+		    eventfd_read(dsm.wake, &count))
+			return NULL;
+		dsm.ring->sleeps = 0;
+		while (__atomic_load_n(&dsm.ring->put, __ATOMIC_ACQUIRE) != dsm.ring->taken) {
+			event = dsm.ring->events[dsm.ring->taken % SONDE_DSM_EVENTS_ROOM];
+			__atomic_store_n(&dsm.ring->taken, dsm.ring->taken + 1, __ATOMIC_RELEASE);
+			memcpy(dsm.ringed_alias + event.page * SMALL, dsm.twins, SMALL);
+			protect_of(dsm.ringed, &event.page, 1, SONDE_DSM_READ);
+		}
 	}
 	return NULL;
 }
@@ -144,6 +174,23 @@ static void make_kept(int dev)
 	memset(map_dsm(dsm.kept, SONDE_DSM_TWINS), 1, DSM_PAGES * SMALL);
 }
 
+/* A segment whose events are in memory. */
+static void make_ringed(int dev)
+{
+	struct sonde_dsm_create args = {
+		.size = sizeof(args), .flags = SONDE_DSM_RING, .npages = DSM_PAGES, .unit = SMALL,
+	};
+
+	dsm.wake = args.eventfd = eventfd(0, EFD_CLOEXEC);
+	if (dsm.wake < 0 || ioctl(dev, SONDE_IOC_DSM_CREATE, &args))
+		die("SONDE_IOC_DSM_CREATE");
+	dsm.ringed = args.fd;
+	dsm.ringed_view = map_dsm(dsm.ringed, SONDE_DSM_VIEW);
+	dsm.ringed_alias = map_dsm(dsm.ringed, SONDE_DSM_ALIAS);
+	dsm.ring = map_dsm(dsm.ringed, SONDE_DSM_EVENTS);
+	memset(dsm.ringed_alias, 1, DSM_PAGES * SMALL);
+}
+
 /* Pages that are there, and a list whose pages have others between them. */
 static void make_dsm(void)
 {
@@ -179,6 +226,7 @@ static void make_dsm(void)
 	protect_dsm(dsm.list, DSM_LIST, SONDE_DSM_READ);
 	make_home(dev);
 	make_kept(dev);
+	make_ringed(dev);
 	close(dev);
 }
 
@@ -192,16 +240,16 @@ static int count_written(int fd)
 	return ioctl(fd, SONDE_IOC_DSM_COLLECT, &collect) ? -1 : (int)collect.count;
 }
 
-static int write_turn(int fd, char *view)
+static int write_turn(int fd, char *view, uint32_t n)
 {
 	struct sonde_dsm_untwin untwin = {
-		.size = sizeof(untwin), .pages = (uintptr_t)dsm.list, .npages = DSM_LIST,
+		.size = sizeof(untwin), .pages = (uintptr_t)dsm.list, .npages = n,
 	};
-	int i;
+	uint32_t i;
 
-	for (i = 0; i < DSM_LIST; i++)
+	for (i = 0; i < n; i++)
 		((volatile char *)view)[dsm.list[i] * SMALL] = 2;
-	if (count_written(fd) != DSM_LIST)
+	if (count_written(fd) != (int)n)
 		return -1;
 	return ioctl(fd, SONDE_IOC_DSM_UNTWIN, &untwin);
 }
@@ -210,14 +258,14 @@ static int call_dsm_write(const struct target *t)
 {
 	(void)t;
 	make_dsm();
-	return write_turn(dsm.fd, dsm.view);
+	return write_turn(dsm.fd, dsm.view, DSM_LIST);
 }
 
 static int call_dsm_keep(const struct target *t)
 {
 	(void)t;
 	make_dsm();
-	return write_turn(dsm.kept, dsm.kept_view);
+	return write_turn(dsm.kept, dsm.kept_view, DSM_LIST);
 }
 
 static int call_dsm_look(const struct target *t)
@@ -232,11 +280,11 @@ static int call_dsm_look(const struct target *t)
 /* Protected from all else between: then none of the list is kept. */
 static int switch_turns(int fd, char *view)
 {
-	protect_of(fd, dsm.list, DSM_LIST, SONDE_DSM_NOTE);
-	protect_of(fd, dsm.list, DSM_LIST, SONDE_DSM_READ);
-	if (write_turn(fd, view) || write_turn(fd, view))
+	protect_of(fd, dsm.list, DSM_SWITCHES, SONDE_DSM_NOTE);
+	protect_of(fd, dsm.list, DSM_SWITCHES, SONDE_DSM_READ);
+	if (write_turn(fd, view, DSM_SWITCHES) || write_turn(fd, view, DSM_SWITCHES))
 		return -1;
-	protect_of(fd, dsm.list, DSM_LIST, SONDE_DSM_READ);
+	protect_of(fd, dsm.list, DSM_SWITCHES, SONDE_DSM_READ);
 	return 0;
 }
 
@@ -283,20 +331,6 @@ static int call_dsm_write_sigsegv(const struct target *t)
 	return failed;
 }
 
-static int call_dsm_miss(const struct target *t)
-{
-	int i;
-
-	(void)t;
-	make_dsm();
-	if (!dsm.server && pthread_create(&dsm.server, NULL, serve_misses, NULL))
-		return -1;
-	protect_dsm(dsm.list, DSM_MISSES, SONDE_DSM_NONE);
-	for (i = 0; i < DSM_MISSES; i++)
-		(void)((volatile char *)dsm.view)[dsm.list[i] * SMALL];
-	return 0;
-}
-
 /* In a process of several threads other calls take longer. */
 static void end_server(void)
 {
@@ -304,10 +338,40 @@ static void end_server(void)
 
 	if (!dsm.server)
 		return;
-	protect_dsm(&end, 1, SONDE_DSM_NONE);
-	(void)((volatile char *)dsm.view)[end * SMALL];
+	protect_of(dsm.served, &end, 1, SONDE_DSM_NONE);
+	(void)((volatile char *)dsm.served_view)[end * SMALL];
 	pthread_join(dsm.server, NULL);
 	dsm.server = 0;
+}
+
+static int miss_turn(int fd, char *view, void *(*serve)(void *arg))
+{
+	int i;
+
+	if (dsm.served != fd)
+		end_server();
+	dsm.served = fd;
+	dsm.served_view = view;
+	if (!dsm.server && pthread_create(&dsm.server, NULL, serve, NULL))
+		return -1;
+	protect_of(fd, dsm.list, DSM_MISSES, SONDE_DSM_NONE);
+	for (i = 0; i < DSM_MISSES; i++)
+		(void)((volatile char *)view)[dsm.list[i] * SMALL];
+	return 0;
+}
+
+static int call_dsm_miss(const struct target *t)
+{
+	(void)t;
+	make_dsm();
+	return miss_turn(dsm.fd, dsm.view, serve_misses);
+}
+
+static int call_dsm_miss_ring(const struct target *t)
+{
+	(void)t;
+	make_dsm();
+	return miss_turn(dsm.ringed, dsm.ringed_view, serve_ring);
 }
 
 /* They are shut in the home from the first turn on. */
