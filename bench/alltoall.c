@@ -3,11 +3,16 @@
  * alltoall - what MPI_Alltoall() costs by each composition, over MPI's own
  *
  *   alltoall [--names NAME,...] [--min BYTES] [--max BYTES] [--sizes BYTES,...]
- *            [--seconds S] [--repeats N] [--in-place] [--strided] [--v] [--alone]
+ *            [--seconds S] [--repeats N] [--in-place] [--strided] [--v] [--used] [--alone]
  *
  * "mpi" is PMPI_Alltoall(), "auto" what libsonde-coll chooses, others are forced.
  * "mpi" is always there, and first; --alone: only if it is named, and ratios are to the
  * first. --v: MPI_Alltoallv() of blocks of any size from none to twice as many bytes.
+ * --used: after each call every rank makes what it will send from what it received, as
+ * programs do: else what is sent is never written, and lies in the reader's cache from
+ * the call before. That takes part in the interval, since it pays for lines that an
+ * exchange has left elsewhere; what it takes by itself, with no call, is measured in
+ * the same round of turns and subtracted.
  * For each size all names take turns, @repeats times, in another order each time; a
  * turn is as many calls back to back as take S seconds. Inside the interval: the
  * calls; outside: a barrier before it. Its time is the slowest rank's. Printed, one
@@ -17,6 +22,7 @@
  * each other. Each size has communicators of its own: nothing is known of another.
  */
 #include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +33,12 @@
 #define REPEATS	99
 #define SIZES	32
 #define WARM_UP	110
+#define NONE	-1
 
 struct bench {
 	const char *names[NAMES];
 	MPI_Comm comms[NAMES];
-	int nnames, repeats, is_in_place, is_strided, is_v, is_alone;
+	int nnames, repeats, is_in_place, is_strided, is_v, is_used, is_alone;
 	size_t min, max, sizes[SIZES];
 	int nsizes;
 	double seconds;
@@ -40,6 +47,7 @@ struct bench {
 	MPI_Datatype type;
 	int count;
 	int *counts[2], *displs[2];
+	size_t span;
 };
 
 /* ---- one turn ------------------------------------------------------------ */
@@ -59,15 +67,29 @@ static int call(const struct bench *b, int name)
 	return MPI_Alltoall(from, b->count, b->type, b->recv, b->count, b->type, b->comms[name]);
 }
 
-/* Seconds that the slowest rank took. */
+/* What is sent next is made of what was received. */
+static void use(const struct bench *b)
+{
+	const uint64_t *from = (const void *)b->recv;
+	uint64_t *to = (void *)(b->is_in_place ? b->recv : b->send);
+
+	for (size_t i = 0; i < b->span / sizeof(*to); i++)
+		to[i] = from[i] + 1;
+}
+
+/* Seconds that the slowest rank took; @name NONE: of using alone. */
 static double time_calls(const struct bench *b, int name, int n)
 {
 	double begin, took, slowest;
 
 	PMPI_Barrier(MPI_COMM_WORLD);
 	begin = MPI_Wtime();
-	for (int i = 0; i < n; i++)
-		call(b, name);
+	for (int i = 0; i < n; i++) {
+		if (name != NONE)
+			call(b, name);
+		if (b->is_used)
+			use(b);
+	}
 	took = MPI_Wtime() - begin;
 	PMPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 	return slowest;
@@ -145,6 +167,17 @@ static void draw_counts(struct bench *b)
 	}
 }
 
+/* Bytes of the larger buffer, with the gaps of a type. */
+static size_t find_span(const struct bench *b)
+{
+	const int last = b->size - 1;
+	const int n = b->is_v ? b->displs[0][last] + b->counts[0][last] : b->size * b->count;
+	MPI_Aint low, extent;
+
+	MPI_Type_get_extent(b->type, &low, &extent);
+	return (size_t)n * (size_t)extent;
+}
+
 static void open_comms(struct bench *b)
 {
 	MPI_Info info;
@@ -179,6 +212,7 @@ static void run_size(struct bench *b, size_t bytes)
 		b->count = (int)bytes;
 	}
 	draw_counts(b);
+	b->span = find_span(b);
 	open_comms(b);
 	for (int i = 0; i < b->nnames; i++) {
 		calls[i] = find_calls(b, i);
@@ -191,6 +225,8 @@ static void run_size(struct bench *b, size_t bytes)
 			const int i = (r % 2 ? b->nnames - k + r : k + r) % b->nnames;
 
 			times[r][i] = time_calls(b, i, calls[i]) / calls[i];
+			if (b->is_used)
+				times[r][i] -= time_calls(b, NONE, calls[i]) / calls[i];
 		}
 	for (int i = 0; i < b->nnames && !b->rank; i++)
 		print(b, bytes, i, did[i], calls[i], times);
@@ -232,6 +268,7 @@ static int parse(struct bench *b, int argc, char **argv)
 		{ "repeats", required_argument, NULL, 'r' }, { "in-place", no_argument, NULL, 'i' },
 		{ "strided", no_argument, NULL, 't' }, { "v", no_argument, NULL, 'v' },
 		{ "sizes", required_argument, NULL, 'S' }, { "alone", no_argument, NULL, 'a' },
+		{ "used", no_argument, NULL, 'u' },
 		{ NULL, 0, NULL, 0 },
 	};
 	char *names = NULL, *sizes = NULL;
@@ -248,6 +285,7 @@ static int parse(struct bench *b, int argc, char **argv)
 		case 't': b->is_strided = 1; break;
 		case 'v': b->is_v = 1; break;
 		case 'a': b->is_alone = 1; break;
+		case 'u': b->is_used = 1; break;
 		case 'S': sizes = optarg; break;
 		default: return -1;
 		}

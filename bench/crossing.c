@@ -10,12 +10,15 @@
  * in, out: memcpy() into a buffer whose lines the other has read last, and out of it:
  *	lines that the other has written last; two buffers by turns, as areas of a segment
  * stream_in, stream_out: the same, but in by stores past the cache (coll/stream.h)
+ * fetch_out: out as coll/fetch.h does it, what came in past the cache
  * flush_in, flush_out: as in and out, but who has read throws the lines out of all
  *	caches, so that who writes next need not take them back
  * cma: process_vm_readv(2) straight out of the other's own memory
  * push: process_vm_writev(2) straight into it
  * lend, borrow: vmsplice(2) of the other's own memory into a pipe, read(2) out of it
  * local: memcpy() from and to memory that only one CPU uses
+ *
+ * What is each CPU's own lies in its pages as malloc() puts it, buffers begin with a page.
  *
  * Inside an interval is one of these, by the monotonic clock, whose own time is
  * subtracted. Each way has buffers of its own: what one leaves in which cache would
@@ -35,11 +38,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../coll/fetch.h"
 #include "../coll/stream.h"
 
 #define ROUNDS	2001
+#define OWN_AT	16	/* of a page: so large memory of malloc() begins */
 
-enum way { COPY, STREAM, FLUSH, CMA, PUSH, PIPE, WAYS };
+enum way { COPY, STREAM, FETCH, FLUSH, CMA, PUSH, PIPE, WAYS };
 
 /**
  * struct crossing - what both threads see
@@ -112,7 +117,7 @@ static int put(struct crossing *c, enum way way, char *buffer, const char *mine)
 {
 	if (way == COPY || way == FLUSH)
 		memcpy(buffer, mine, c->bytes);
-	else if (way == STREAM)
+	else if (way == STREAM || way == FETCH)
 		coll_stream(buffer, mine, c->bytes);
 	else if (way == PUSH)
 		return write_remote(buffer, mine, c->bytes);
@@ -127,7 +132,10 @@ static int take(struct crossing *c, enum way way, char *mine, const char *buffer
 		return borrow(c->pipe[0], mine, c->bytes);
 	if (way == PUSH)
 		return 1;
-	memcpy(mine, buffer, c->bytes);
+	if (way == FETCH)
+		coll_fetch(mine, buffer, c->bytes);
+	else
+		memcpy(mine, buffer, c->bytes);
 	if (way == FLUSH)
 		flush(buffer, c->bytes);
 	return 1;
@@ -141,7 +149,8 @@ static double time_one(struct crossing *c, enum way way, int is_in, char *buffer
 
 	if (!(is_in ? put(c, way, buffer, mine) : take(c, way, mine, buffer)))
 		c->is_missing[way] = 1;
-	atomic_signal_fence(memory_order_seq_cst);
+	/* The copy is made, though nobody reads it. */
+	__asm__ volatile("" : : "r"(buffer), "r"(mine) : "memory");
 	end = now_ns();
 	return end - middle - (middle - begin);
 }
@@ -189,7 +198,7 @@ static void wait_for(struct crossing *c, long turn)
 static void *run_reader(void *of)
 {
 	struct crossing *c = of;
-	char *mine = get_memory(c->bytes);
+	char *memory = get_memory(OWN_AT + c->bytes), *mine = memory + OWN_AT;
 
 	bind_to(c->cpus[1]);
 	for (long i = 0; i < ROUNDS * WAYS; i++) {
@@ -201,13 +210,14 @@ static void *run_reader(void *of)
 			c->out[way][round] = time_one(c, way, 0, c->buffers[way][round & 1], mine);
 		atomic_store_explicit(&c->turn, 2 * i + 2, memory_order_release);
 	}
-	free(mine);
+	free(memory);
 	return NULL;
 }
 
 static void run_writer(struct crossing *c)
 {
-	char *mine = get_memory(c->bytes), *other = get_memory(c->bytes);
+	char *memory = get_memory(OWN_AT + c->bytes), *mine = memory + OWN_AT;
+	char *second = get_memory(OWN_AT + c->bytes), *other = second + OWN_AT;
 
 	bind_to(c->cpus[0]);
 	for (long i = 0; i < ROUNDS * WAYS; i++) {
@@ -222,8 +232,8 @@ static void run_writer(struct crossing *c)
 		atomic_store_explicit(&c->turn, 2 * i + 1, memory_order_release);
 	}
 	wait_for(c, 2 * ROUNDS * WAYS);
-	free(other);
-	free(mine);
+	free(second);
+	free(memory);
 }
 
 /* Room for pages of a buffer; a pipe has none for much. */
@@ -252,6 +262,7 @@ static void print_all(struct crossing *c)
 	print_one(c, "out", COPY, c->out[COPY]);
 	print_one(c, "stream_in", STREAM, c->in[STREAM]);
 	print_one(c, "stream_out", STREAM, c->out[STREAM]);
+	print_one(c, "fetch_out", FETCH, c->out[FETCH]);
 	print_one(c, "flush_in", FLUSH, c->in[FLUSH]);
 	print_one(c, "flush_out", FLUSH, c->out[FLUSH]);
 	print_one(c, "cma", CMA, c->out[CMA]);
@@ -291,7 +302,7 @@ int main(int argc, char **argv)
 	for (int way = 0; way < WAYS; way++)
 		for (int i = 0; i < 2; i++)
 			c.buffers[way][i] = get_memory(c.bytes);
-	c.is_missing[STREAM] = c.is_missing[FLUSH] = !COLL_CAN_STREAM;
+	c.is_missing[STREAM] = c.is_missing[FETCH] = c.is_missing[FLUSH] = !COLL_CAN_STREAM;
 	open_pipe(&c);
 	if (pthread_create(&reader, NULL, run_reader, &c)) {
 		fputs("crossing: no thread\n", stderr);

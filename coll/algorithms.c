@@ -46,7 +46,7 @@ const struct coll_algorithm coll_algorithms[] = {
 	  "one batch of copies from regions, by the module where it is",
 	  .in_node = &coll_in_node_region },
 	{ COLL_IN_NODE, COLL_STREAM, "stream", 0, 0, 0,
-	  COLL_NEEDS_ONE_NODE | COLL_NEEDS_SEGMENT | COLL_NEEDS_ALIKE | COLL_NEEDS_STREAMING,
+	  COLL_NEEDS_ONE_NODE | COLL_NEEDS_SEGMENT | COLL_NEEDS_STREAMING,
 	  "as shm, but past the writer's cache to who reads on another processor",
 	  .in_node = &coll_in_node_stream },
 };

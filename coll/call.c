@@ -6,7 +6,10 @@
 #include <stdlib.h>
 
 #include "call.h"
+#include "fetch.h"
 #include "plan.h"
+#include "segment.h"
+#include "stream.h"
 
 /* ---- packing ------------------------------------------------------------ */
 
@@ -174,6 +177,27 @@ int coll_take(struct coll_call *call, int from, size_t off, size_t len, const ch
 	if (!range)
 		return unpack(call, &call->recv, from, at);
 	memcpy(range + off, at, len);
+	return 0;
+}
+
+int coll_put_past(struct coll_call *call, int reader, int to, size_t off, size_t len, char *at)
+{
+	const char *range = coll_side_range(&call->send, to);
+
+	if (!range || coll_shares_cpu(call->plan->segment, reader))
+		return coll_put(call, to, off, len, at);
+	coll_stream(at, range + off, len);
+	return 0;
+}
+
+int coll_take_from(struct coll_call *call, int writer, int from, size_t off, size_t len,
+		   const char *at)
+{
+	char *range = coll_side_range(&call->recv, from);
+
+	if (!range || coll_shares_cpu(call->plan->segment, writer))
+		return coll_take(call, from, off, len, at);
+	coll_fetch(range + off, at, len);
 	return 0;
 }
 

@@ -118,6 +118,14 @@ int coll_recv_flatten(struct coll_call *call);
 int coll_put(struct coll_call *call, int to, size_t off, size_t len, char *at);
 int coll_take(struct coll_call *call, int from, size_t off, size_t len, const char *at);
 
+/*
+ * The same to memory of the segment that @reader, of this node, will read, past the cache
+ * if it was last on another processor; and out of memory that @writer has written.
+ */
+int coll_put_past(struct coll_call *call, int reader, int to, size_t off, size_t len, char *at);
+int coll_take_from(struct coll_call *call, int writer, int from, size_t off, size_t len,
+		   const char *at);
+
 /* The same bytes of the block for this rank itself. */
 int coll_self(struct coll_call *call, size_t off, size_t len);
 

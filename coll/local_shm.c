@@ -24,7 +24,6 @@
 #include "local_pull.h"
 #include "plan.h"
 #include "segment.h"
-#include "stream.h"
 
 /* A multiple of a cache line, if it is more than one. */
 static size_t shm_chunk(const struct coll_plan *plan, size_t blocks, size_t block)
@@ -63,12 +62,9 @@ static size_t cell(const struct step *step, int slot, int from)
 
 static int put(const struct step *step, int x, int dest, char *to)
 {
-	const char *range = coll_side_range(&step->call->send, dest);
-
-	if (!range || !step->is_streamed || coll_shares_cpu(step->seg, x))
-		return coll_put(step->call, dest, step->off, step->len, to);
-	coll_stream(to, range + step->off, step->len);
-	return 0;
+	return step->is_streamed ?
+	       coll_put_past(step->call, x, dest, step->off, step->len, to) :
+	       coll_put(step->call, dest, step->off, step->len, to);
 }
 
 static int write_to(const struct step *step, int x)
@@ -106,8 +102,8 @@ static int read_from(const struct step *step, int i)
 	int err = coll_wait(step->seg, i, step->number);
 
 	if (!err)
-		err = coll_take(step->call, coll_rank_of(step->call->plan, i), step->off,
-				step->len, block);
+		err = coll_take_from(step->call, i, coll_rank_of(step->call->plan, i), step->off,
+				     step->len, block);
 	for (int slot = 1; step->is_inline && slot < step->map->nslots[step->seg->me]; slot++)
 		memcpy(step->base + cell(step, slot, i), payload + (size_t)slot * step->len,
 		       step->len);
@@ -144,7 +140,7 @@ static int collect(struct coll_call *call, const struct coll_map *map, size_t of
 	step.number = coll_step_begin(plan->segment);
 	step.is_inline = (size_t)map->most * len <= COLL_INLINE;
 	step.is_streamed = is_streamed && !step.is_inline;
-	if (step.is_streamed)
+	if (!step.is_inline)
 		coll_tell_cpu(plan->segment);
 	step.base = coll_area(plan->segment, plan->lrank, step.number);
 	if (step.is_inline && map->most > 1) {
@@ -207,14 +203,15 @@ static int shm_distribute(struct coll_call *call, const struct coll_cell *cells,
 	const uint64_t number = coll_step_begin(seg);
 	int err = 0;
 
+	coll_tell_cpu(seg);
 	coll_post_all(seg, number);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (cells[i].from != seg->me)
 			err = coll_wait(seg, cells[i].from, number);
 		if (!err)
-			err = coll_take(call, cells[i].src, off, len,
-					coll_area(seg, cells[i].from, number) +
-					cells[i].cell * len);
+			err = coll_take_from(call, cells[i].from, cells[i].src, off, len,
+					     coll_area(seg, cells[i].from, number) +
+					     cells[i].cell * len);
 	}
 	for (int k = 1; k < seg->n && !err; k++)
 		err = coll_wait(seg, (seg->me + k) % seg->n, number);

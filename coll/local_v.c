@@ -32,6 +32,8 @@ _Static_assert(sizeof(struct first) == COLL_INLINE, "a whole line");
 /* From there on one copy by the kernel costs less than two: see select.c. */
 #define LARGE_CMA	((size_t)32 << 10)
 #define LARGE_REGION	((size_t)4 << 10)
+/* Smaller blocks of a call by streaming stay in the cache: bench/README.md. */
+#define STREAM_LEAST	((size_t)2 << 10)
 
 /**
  * struct rounds - of a call
@@ -77,7 +79,9 @@ static int write_to(const struct rounds *rounds, int x, uint64_t step, size_t of
 		to = first->bytes;
 	if (!off)
 		first->most = rounds->most;
-	if (part)
+	if (part && rounds->call->went == COLL_STREAM && bytes >= STREAM_LEAST)
+		err = coll_put_past(rounds->call, x, rank, off, part, to);
+	else if (part)
 		err = coll_put(rounds->call, rank, off, part, to);
 	coll_post(seg, x, step);
 	return err;
@@ -94,7 +98,7 @@ static int read_from(struct rounds *rounds, int i, uint64_t step, size_t off)
 
 	if (bytes <= sizeof(first->bytes))
 		from = first->bytes;
-	return part ? coll_take(rounds->call, rank, off, part, from) : 0;
+	return part ? coll_take_from(rounds->call, i, rank, off, part, from) : 0;
 }
 
 /* All lines of a round; of the first, what the largest block of all is. */
@@ -147,14 +151,18 @@ static int flatten(struct coll_call *call, size_t share)
 	return err;
 }
 
-/* Return: as they do; 1: nothing was done, as some block is larger than @large. */
-static int run_shm(struct coll_call *call, size_t large)
+/*
+ * Through the segment, past the cache or not. Return: as they do; 1: nothing was done, as
+ * some block is larger than @large.
+ */
+static int run_shared(struct coll_call *call, enum coll_way way, size_t large)
 {
 	struct coll_segment *seg = call->plan->segment;
 	struct rounds rounds = { .call = call, .seg = seg, .large = large };
 	int err;
 
-	call->went = COLL_SHM;
+	call->went = way;
+	coll_tell_cpu(seg);
 	coll_plan_grow(call->plan, seg->area_most);
 	rounds.share = seg->area / (size_t)seg->n;
 	rounds.share = rounds.share > 64 ? rounds.share / 64 * 64 : rounds.share;
@@ -190,7 +198,7 @@ static void get_span(const struct coll_call *call, char **begin, size_t *len)
 
 static int run_pull(struct coll_call *call, enum coll_way way)
 {
-	int err = run_shm(call, way == COLL_CMA ? LARGE_CMA : LARGE_REGION);
+	int err = run_shared(call, COLL_SHM, way == COLL_CMA ? LARGE_CMA : LARGE_REGION);
 
 	if (err <= 0)
 		return err;
@@ -205,16 +213,20 @@ static int run_pull(struct coll_call *call, enum coll_way way)
 		get_span(call, &begin, &len);
 		err = coll_pull_v(call->plan->pull[way], call, begin, len);
 	}
-	return err > 0 ? run_shm(call, SIZE_MAX) : err;
+	return err > 0 ? run_shared(call, COLL_SHM, SIZE_MAX) : err;
 }
 
 int coll_run_local_v(struct coll_call *call, const struct coll_choice *choice)
 {
 	const size_t own = coll_side_bytes(&call->recv, call->plan->rank);
-	/* In place what others read would have to be copied first. */
-	int err = choice->way == COLL_SHM || call->is_in_place ? run_shm(call, SIZE_MAX) :
-		  run_pull(call, choice->way);
+	int err;
 
+	if (coll_way_is_shared(choice->way))
+		err = run_shared(call, choice->way, SIZE_MAX);
+	else if (call->is_in_place) /* what others read would have to be copied first */
+		err = run_shared(call, COLL_SHM, SIZE_MAX);
+	else
+		err = run_pull(call, choice->way);
 	if (!err)
 		err = coll_self(call, 0, own);
 	return coll_call_finish(call, err);

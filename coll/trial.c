@@ -64,9 +64,8 @@ static int is_tried_way(enum coll_way way)
 
 /* Which of a plan's trials; -1: none. */
 static int find_class(const struct coll_plan *plan, enum coll_op op, size_t block,
-		      int is_in_place, const struct coll_choice *rule)
+		      const struct coll_choice *rule)
 {
-	const int last = is_in_place ? COLL_TRIAL_LAST_IN_PLACE : COLL_TRIAL_LAST;
 	int class = COLL_TRIAL_FIRST;
 
 	if (rule->outer == COLL_LOCAL && !is_tried_way(rule->way))
@@ -75,7 +74,7 @@ static int find_class(const struct coll_plan *plan, enum coll_op op, size_t bloc
 		return rule->outer == COLL_LOCAL ||
 		       (rule->outer == COLL_SA && plan->is_crowded) ? COLL_TRIAL_V : -1;
 	if (rule->outer != COLL_LOCAL || block <= (size_t)1 << (COLL_TRIAL_FIRST - 1) ||
-	    block > (size_t)1 << last)
+	    block > (size_t)1 << COLL_TRIAL_LAST)
 		return -1;
 	while ((size_t)1 << class < block)
 		class++;
@@ -85,7 +84,7 @@ static int find_class(const struct coll_plan *plan, enum coll_op op, size_t bloc
 struct coll_trial *coll_trial_get(struct coll_plan *plan, enum coll_op op, size_t block,
 				  int is_in_place, const struct coll_choice *rule)
 {
-	const int class = find_class(plan, op, block, is_in_place, rule);
+	const int class = find_class(plan, op, block, rule);
 	struct coll_trial *trial;
 
 	if (class < 0 || !plan->settings.is_tried)

@@ -4,8 +4,10 @@
  *
  * In a node: what a line costs that another processor has used depends on where the
  * two are, and that may change while a job runs: a virtual machine's processors are
- * moved. Between 1 and 64 KiB, and in place also above, it decides which of three ways
- * is best. Of MPI_Alltoallv: how large blocks are no rank knows of the others.
+ * moved. From 1 KiB on it decides which of three ways is best, and so does whether the
+ * program has written what it sends since the call before: one copy by reading leaves
+ * lines with the reader, which the next write must take back. Of MPI_Alltoallv: how
+ * large blocks are no rank knows of the others.
  *
  * So where nobody forces anything, the first calls take turns, each is timed on
  * all ranks, and what has taken least does the others; from time to time they are tried
@@ -20,9 +22,8 @@
 #include "turns.h"
 
 #define COLL_TRIAL_FIRST	10	/* size classes: 1 KiB */
-#define COLL_TRIAL_LAST		16	/* 64 KiB: above one copy is best, if there can be one */
-#define COLL_TRIAL_LAST_IN_PLACE 24	/* 16 MiB */
-#define COLL_TRIAL_V		(COLL_TRIAL_LAST_IN_PLACE - COLL_TRIAL_FIRST + 1)	/* MPI_Alltoallv */
+#define COLL_TRIAL_LAST		24	/* 16 MiB */
+#define COLL_TRIAL_V		(COLL_TRIAL_LAST - COLL_TRIAL_FIRST + 1)	/* MPI_Alltoallv */
 #define COLL_TRIAL_CLASSES	(COLL_TRIAL_V + 1)
 
 struct coll_plan;

@@ -33,7 +33,7 @@ TEST_PROGRAMS += $(COUNTS_BIN)
 TESTS += tests/counts/counts.bats
 
 .PHONY: check-counts
-check-counts: $(O)/sonde $(O)/libsonde-yield.so $(COUNTS_BIN) ## the messages of 16x8 ranks: up to an hour
+check-counts: $(O)/sonde $(O)/libsonde-yield.so $(COUNTS_BIN) ## the messages of 16x8 ranks
 	$(Q)O='$(O)' SONDE='$(O)/sonde' COUNTS_NODES=16 COUNTS_PPN=8 \
 		prove --timer $(PROVE_FLAGS) tests/counts/counts.bats
 endif

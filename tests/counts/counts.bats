@@ -24,6 +24,8 @@ sent_mpich() {
 		"$BUILD/mpich/tests/counts/isends" "$2" </dev/null
 }
 
+# MPI_Allgather() and its like, which make plans, are SMPI's own. It looks through a list
+# for each message of its usual ones: as many as pairs of ranks, 20 s of 128 ranks.
 sent_smpi() {
 	for ((rank = 0; rank < NODES * PPN; rank++)); do
 		echo node$((rank / PPN))
@@ -32,6 +34,7 @@ sent_smpi() {
 	SONDE_COLL_ALLTOALL=$1 timeout -k 5 "$LIMIT" \
 		"$SONDE" run --no-coll --no-yield ${COUNTS_RUN:-} smpirun -np $((NODES * PPN)) -hostfile hosts \
 		-platform "$SOURCE/tests/counts/cluster.xml" --cfg=smpi/simulate-computation:no \
+		--cfg=smpi/coll-selector:mpich \
 		--log=root.thresh:critical "$BUILD/smpi/tests/counts/isends" "$2" </dev/null 2>err.txt
 }
 

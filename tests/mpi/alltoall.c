@@ -255,7 +255,7 @@ static int can(const char *name, int is_v)
 	if (is_flat)
 		return 1;
 	if (is_local)
-		return nnodes == 1 && (!is_v || !has(name, "stream"));
+		return nnodes == 1;
 	if (nnodes == 1 || most == 1 || (is_v && (!has(name, "window") || !has(name, "shm"))))
 		return 0;
 	if (has(name, "leader:2") && least < 2)
@@ -354,7 +354,7 @@ static int run_names(const char *names, int is_quick, int share)
 		int right;
 
 		/* Few ranks have shown that MPI does it. */
-		if (is_quick && size > 5 && !can(name, 0))
+		if (size > 5 && !can(name, 0))
 			continue;
 		right = try_all(name, is_quick, share);
 		failed |= !right;

@@ -20,7 +20,7 @@ mpi-programs: $(foreach mpi,$(COLL_MPIS),$(mpi-$(mpi)-bin))
 TESTS += $(sort $(wildcard tests/mpi/*.t))
 
 .PHONY: check-mpi-long
-check-mpi-long: deps-check ## tests/mpi with more sizes, mappings and a quarter of an hour at random
+check-mpi-long: deps-check ## tests/mpi with more sizes, mappings and half an hour at random
 	$(Q)$(MAKE) --no-print-directory all mpi-programs
 	$(Q)! $(PKG_CONFIG) --exists mpich || \
 		$(MAKE) --no-print-directory O='$(O)/tsan' SAN=thread '$(O)/tsan/mpich/tests/mpi/comms'

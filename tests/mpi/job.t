@@ -143,7 +143,7 @@ check "a trial is explained" explained 'up to 4 KiB: local/[a-z]*: by turns it t
 untried() {
 	job 2 env SONDE_COLL_TRIAL=0 SONDE_COLL_EXPLAIN=1 "$mpich/went" --trial >"$dir/out" 2>"$dir/err"
 	cat "$dir/err"
-	grep -q 'calls, .*: local/shm' "$dir/err" && ! grep -qE 'by turns|calls, .*: local/cma' "$dir/err"
+	grep -q 'calls, .*: local/shm' "$dir/err" && ! grep -qE 'by turns|local/stream' "$dir/err"
 }
 check "SONDE_COLL_TRIAL=0 leaves it at the usual way" untried
 # On two processors, of which each rank is told that its node has two ranks.

@@ -13,7 +13,7 @@
 #include <mpi.h>
 #include <sonde/coll.h>
 
-#define MOST	((size_t)64 << 10)	/* bytes of a block */
+#define MOST	((size_t)128 << 10)	/* bytes of a block */
 #define ONCE	12			/* calls in which each of three ways has a turn */
 #define TRIED	108			/* of the first trial of three ways, at most */
 #define LEAST	256			/* from one trial to the next, at least */
@@ -160,6 +160,9 @@ static int run_trial(void)
 			 "after some time the others are tried again");
 	seen = run_calls(comm, 512, TRIED, &right);
 	failed |= report(right && is_one(seen), "smaller blocks have no trial");
+	seen = run_calls(comm, MOST, ONCE, &right);
+	failed |= report(right && !is_one(seen) && is_same_everywhere(seen),
+			 "larger ones have one of their own");
 	MPI_Comm_free(&comm);
 	return failed;
 }
