@@ -193,12 +193,12 @@ static int holds_its_rise(const struct survey *s)
 	return s->classes * s->ways > RISE_LEAST * (double)s->rise;
 }
 
-/* Lines that the second level holds of pages with a line each. */
-static double second_lines(const struct geometry *g)
+/* Lines that the second level holds of pages with a line each, if all are of one colour. */
+static double colour_lines(const struct geometry *g)
 {
 	const struct survey *s = &g->level[1].survey;
 
-	return s->ways * page_classes(s) * METER_CHUNK / (s->line ? s->line : METER_LINE);
+	return (double)s->ways * METER_CHUNK / (s->line ? s->line : METER_LINE);
 }
 
 /*
@@ -215,10 +215,12 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 	struct hunt h = {
 		.offset = s->offset, .above = (unsigned int)(above->ways * above->classes),
 		.first_hit = w->g->first.hit, .first_lines = stride_lines(&w->g->first),
-		.second_hit = above->hit, .second_lines = second_lines(w->g),
+		.second_hit = above->hit, .second_lines = colour_lines(w->g) * page_classes(above),
 		.hit = s->hit, .penalty = s->penalty,
 		.rise = (size_t)(s->ways * s->classes),
 	};
+	/* Both in the same way: draws of an exclusive level are off, but alike. */
+	double own = s->holding == HOLDING_OTHER ? s->drawn : s->classes;
 	struct survey all = *s;
 	int err = hunt_open(&h, w->t, w->pages, w->npages);
 
@@ -227,13 +229,21 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 	all.npages = w->npages;
 	all.above = h.above;
 	if (!err)
-		err = survey_count(&all, &h, &s->sweep[s->nsweeps - 1]);
-	if (s->holding == HOLDING_OTHER)
-		all.classes -= h.above / s->ways;
+		err = survey_count(&all, &h, &s->sweep[s->last]);
 	if (all.classes > 1)
-		*octaves = log2(s->classes * set_bytes / METER_CHUNK / all.classes);
+		*octaves = log2(own * set_bytes / METER_CHUNK / all.classes);
 	hunt_close(&h);
 	return err;
+}
+
+/*
+ * Whether so few classes were estimated in so many ways that agree that no other number
+ * of them is within the error.
+ */
+static int is_as_counted(const struct survey *s)
+{
+	return s->agreed > 1 && s->agreed == s->nestimates &&
+	       fmax(2 * s->classes_se, ESTIMATE_ERROR * s->classes) < 0.5;
 }
 
 /*
@@ -245,7 +255,10 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
  */
 static double sure_of(const struct survey *s)
 {
-	if (!s->sorted && (s->holding == HOLDING_OTHER || s->exact))
+	if (!s->sorted && (s->holding == HOLDING_OTHER || (s->exact && !is_as_counted(s))))
+		return DOUBTFUL;
+	/* Members had to choose among draws. */
+	if (!s->sorted && s->agreed && 2 * s->agreed <= s->nestimates)
 		return DOUBTFUL;
 	return is_consistent(s) ? SURE : DOUBTFUL;
 }
@@ -302,7 +315,7 @@ static int survey_from(struct ground *w, struct survey *s, unsigned int above)
 	s->npages = w->npool;
 	if (s->exact) {
 		s->second_hit = w->g->level[1].survey.hit;
-		s->second_lines = second_lines(w->g);
+		s->second_lines = colour_lines(w->g);
 	}
 	return survey_level(s);
 }
@@ -318,7 +331,8 @@ static int second(struct ground *w, struct survey *s)
 
 	for (unsigned int i = 0; i < ATTEMPTS && !err; i++) {
 		asked.found = s->found;
-		asked.looked_at = s->looked_at;
+		asked.members = s->members;
+		asked.among = s->among;
 		*s = asked;
 		shuffle(&w->t->rng, w->pages, w->npages);
 		w->npool = w->npages < w->nsecond ? w->npages : w->nsecond;
@@ -355,7 +369,7 @@ static int take_reach(struct ground *w, struct level_geometry *l, unsigned int a
 	struct hunt h = {
 		.above = above, .first_hit = w->g->first.hit,
 		.first_lines = stride_lines(&w->g->first),
-		.second_hit = w->g->level[1].survey.hit, .second_lines = second_lines(w->g),
+		.second_hit = w->g->level[1].survey.hit, .second_lines = colour_lines(w->g),
 	};
 	int err = hunt_open(&h, w->t, w->pool, w->npool);
 

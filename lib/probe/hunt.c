@@ -207,7 +207,7 @@ static double settled_misses(struct hunt *h, double clean)
 {
 	double n = (double)h->t->nring, misses = 0, before = 0;
 	double least, noise;
-	int looks = is_brief(h) ? LOOKS_BRIEF : h->t->nring > SMALL ? LOOKS_LARGE : LOOKS_SMALL;
+	int looks = is_brief(h) ? LOOKS_BRIEF : h->t->nring > FEW_LINES ? LOOKS_LARGE : LOOKS_SMALL;
 	int none = 0;
 
 	for (int i = 0; i < looks; i++) {

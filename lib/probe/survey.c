@@ -33,6 +33,10 @@
 #define FOLD_HITS	2
 #define FOLD_SHARE	0.45
 #define FOLD_DOUBT	0.2
+/* Lines of classes to be found before they tell how many classes there are. */
+#define FOUND_LEAST	30
+/* Draws and members agree if they differ by less than this share, or two standard errors. */
+#define AGREES		0.1
 /* A count and an estimate that differ by more than this factor contradict each other. */
 #define CONTRADICTION	1.25
 
@@ -93,6 +97,7 @@ static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 /* Lines beyond the smallest set, for the sweep; what is not there is not swept. */
 static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *from)
 {
+	struct sweep *w = &s->sweep[s->nsweeps];
 	size_t n = others(s, h, c, from), found, tested, want;
 	unsigned int ways = (unsigned int)c->n - 1;
 	int err;
@@ -104,10 +109,10 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 	err = hunt_members(h, c, ways, from, n, want, &found, &tested);
 	if (err)
 		return err;
+	w->found = found;
+	w->members = (double)c->n + (double)(found * n) / (double)(tested ? tested : 1);
 	memcpy(c->page + c->n, from, found * sizeof(*from));
 	c->n += found;
-	s->found += found;
-	s->looked_at += tested;
 	return 0;
 }
 
@@ -384,6 +389,8 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 
 static void vote(struct survey *s)
 {
+	const unsigned int before = s->ways;
+
 	for (unsigned int i = 0; i < s->nsweeps; i++) {
 		unsigned int same = 0;
 
@@ -393,6 +400,12 @@ static void vote(struct survey *s)
 			s->votes = same;
 			s->ways = s->sweep[i].ways;
 		}
+	}
+	/* What was told by classes that were outvoted. */
+	if (before && s->ways != before) {
+		s->nestimates = 0;
+		s->found = 0;
+		s->members = s->among = 0;
 	}
 }
 
@@ -439,6 +452,7 @@ static int look_at(struct survey *s, struct hunt *h, uint32_t *from, struct clas
 static void remember(struct survey *s, const struct hunt *h, const struct class *c)
 {
 	s->class = *c;
+	s->last = s->nsweeps - 1;
 	s->offset = h->offset;
 	s->nflush = h->nflush;
 	memcpy(s->flush, h->flush, sizeof(s->flush));
@@ -449,30 +463,84 @@ static void remember(struct survey *s, const struct hunt *h, const struct class 
 	s->gauge = h->gauge;
 }
 
-/* By several classes: the median, and an error that covers them. */
-static void combine_estimates(struct survey *s)
+/*
+ * Whether lines more than ways miss less than in the class at hand: where sets duel, one
+ * that lets go of every line at once tells the others' members better.
+ */
+static int is_softer(const struct survey *s)
 {
-	double x[SURVEY_CLASSES], spread;
+	const struct sweep *w = &s->sweep[s->nsweeps - 1], *at_hand = &s->sweep[s->last];
 
-	s->estimate[s->nestimates++] = s->classes;
-	memcpy(x, s->estimate, sizeof(x));
-	sonde_stats_sort(x, s->nestimates);
-	spread = (x[s->nestimates - 1] - x[0]) / 2;
-	s->classes = sonde_stats_median(x, s->nestimates);
-	s->classes_se = s->classes_se > spread ? s->classes_se : spread;
+	return s->class.n && at_hand->ways == w->ways &&
+	       w->miss[w->ways + 1] + 1 < at_hand->miss[w->ways + 1];
+}
+
+static int contradict(double a, double b)
+{
+	return a > CONTRADICTION * b || b > CONTRADICTION * a;
 }
 
 /*
- * Lines of an exclusive level come and go in draws as they do not in the sweep. Less
- * exact, but no matter what comes and goes: how many lines had to be looked at for
- * those of a class.
+ * Classes by how many lines of the pool are of one of them, to *@classes: less exact
+ * than draws, but no matter what comes and goes, and what the next level misses. 0 if
+ * too few were found to tell.
  */
-static void count_by_members(struct survey *s)
+static int count_by_members(const struct survey *s, double *classes, double *se)
 {
-	if (!s->found)
-		return;
-	s->classes = (double)s->looked_at / (double)s->found;
-	s->classes_se = s->classes / sqrt((double)s->found);
+	if (s->found < FOUND_LEAST)
+		return 0;
+	*classes = s->among / s->members;
+	*se = *classes / sqrt((double)s->found);
+	return 1;
+}
+
+/* By draws of several classes: the median of the @n in @x, and an error that covers them. */
+static void take_median(struct survey *s, double *x, unsigned int n, double se)
+{
+	sonde_stats_sort(x, n);
+	s->classes = sonde_stats_median(x, n);
+	s->classes_se = fmax(se, (x[n - 1] - x[0]) / 2);
+}
+
+/*
+ * Draws that members of the classes contradict do not count: where something disturbs, or
+ * where they miss the next level too, more misses are seen than there are. Of an
+ * exclusive level members alone count: lines come and go in draws as they do not in the sweep.
+ */
+static void combine_estimates(struct survey *s)
+{
+	double x[SURVEY_CLASSES], members = s->classes, se = 0, x_se = 0;
+	unsigned int n = 0;
+	int told = count_by_members(s, &members, &se);
+
+	s->estimate[s->nestimates] = s->classes;
+	s->estimate_se[s->nestimates++] = s->classes_se;
+	for (unsigned int i = 0; i < s->nestimates; i++) {
+		if (told && fabs(s->estimate[i] - members) > fmax(2 * se, AGREES * members))
+			continue;
+		x[n++] = s->estimate[i];
+		x_se = fmax(x_se, s->estimate_se[i]);
+	}
+	s->agreed = told ? n : 0;
+	if (told && s->holding == HOLDING_OTHER) {
+		s->classes = members;
+		s->classes_se = se;
+	} else if (n) {
+		take_median(s, x, n, x_se);
+	} else {
+		memcpy(x, s->estimate, sizeof(x));
+		take_median(s, x, s->nestimates, s->classes_se);
+	}
+}
+
+/* Of the class that was just found. */
+static void add_members(struct survey *s)
+{
+	const struct sweep *w = &s->sweep[s->nsweeps - 1];
+
+	s->found += w->found;
+	s->members += w->members;
+	s->among += (double)s->npages;
 }
 
 /* What needs a class whose ways are known to be right. */
@@ -486,10 +554,10 @@ static int study(struct survey *s, struct hunt *h, const struct class *c, uint32
 	err = find_line(s, h, c);
 	if (!err)
 		err = survey_count(s, h, w);
+	if (!err && w == &s->sweep[s->last])
+		s->drawn = s->classes;
 	if (!err)
 		combine_estimates(s);
-	if (!err && s->holding == HOLDING_OTHER)
-		count_by_members(s);
 	if (!err && !s->fold && s->line && !s->exact)
 		err = find_fold(s, h, c, from);
 	return err;
@@ -513,6 +581,7 @@ static int resume(struct survey *s, struct hunt *h)
 static int count_exactly(struct survey *s)
 {
 	const double estimate = s->classes;
+	double members = estimate, se;
 	struct hunt h;
 	int err;
 
@@ -521,8 +590,9 @@ static int count_exactly(struct survey *s)
 	if (!err)
 		err = survey_count_exactly(s, &h);
 	hunt_close(&h);
-	/* Then neither is to be believed. */
-	if (s->classes > CONTRADICTION * estimate || estimate > CONTRADICTION * s->classes)
+	count_by_members(s, &members, &se);
+	/* Then none of them is to be believed. */
+	if (s->sorted && contradict(s->classes, estimate) && contradict(s->classes, members))
 		s->classes_se = s->classes;
 	return err;
 }
@@ -572,15 +642,19 @@ int survey_level(struct survey *s)
 		/* A class has told it better than lines of a pool that may be too small. */
 		if (s->nsweeps)
 			h.penalty = fmax(h.penalty, refined);
-		s->hit = h.hit;
-		s->penalty = h.penalty;
+		if (!s->class.n) {
+			s->hit = h.hit;
+			s->penalty = h.penalty;
+		}
 		if (err > 0)
 			err = look_at(s, &h, from, &c);
 		if (err > 0) {
 			refined = h.penalty;
 			vote(s);
 			if (c.n > s->ways && s->sweep[s->nsweeps - 1].ways == s->ways) {
-				remember(s, &h, &c);
+				if (!is_softer(s))
+					remember(s, &h, &c);
+				add_members(s);
 				err = s->brief ? 0 : study(s, &h, &c, from);
 			}
 		}

@@ -22,12 +22,16 @@
  * @ways: found for it
  * @n: lines in the longest trial
  * @miss: misses a turn of i lines, i in 1..@n, with flush lines
+ * @found: lines of the class that were found beyond the smallest set
+ * @members: lines that it has in the pool, by how many were looked at for those
  */
 struct sweep {
 	uint32_t offset;
 	unsigned int ways;
 	unsigned int n;
 	double miss[HUNT_WAYS + 1];
+	size_t found;
+	double members;
 };
 
 enum holding {
@@ -61,16 +65,20 @@ enum holding {
  *           not told
  * @classes_se: standard error of it; 0: counted
  * @sorted: of them, those that were taken out one by one, all with the same ways
- * @found: lines of the classes found, beyond the smallest sets, among
- * @looked_at: lines
- * @estimate: of @classes, by each class that was found; their median counts
- * @nestimates: how many
+ * @found: lines of the classes of @ways that were found, beyond the smallest sets
+ * @members: that all these classes have in the pool, by how many were looked at for those
+ * @among: lines of the pool, once for each of them
+ * @estimate: of @classes, by draws, with each class that was found; @nestimates of them
+ * @estimate_se: their standard errors
+ * @agreed: how many of them agree with @members
+ * @drawn: the one that was made with @class
  * @fold: offsets in a page at which a line may share a set with one at a given
  *        offset, where the index mixes bits of the offset with others; else 1
  * @doubtful: whether that was hard to tell
  * @line: bytes of a line, 0 if not told
  * @holding: relation to the level above
  * @sweep: of the classes found, @nsweeps
+ * @last: the sweep of @class
  * @class: one class, at @offset, and lines to flush the level above
  */
 struct survey {
@@ -89,15 +97,17 @@ struct survey {
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
 	size_t sorted;
-	size_t found, looked_at;
-	double estimate[SURVEY_CLASSES];
-	unsigned int nestimates;
+	size_t found;
+	double members, among;
+	double estimate[SURVEY_CLASSES], estimate_se[SURVEY_CLASSES];
+	unsigned int nestimates, agreed;
+	double drawn;
 	unsigned int fold;
 	int doubtful;
 	unsigned int line;
 	enum holding holding;
 	struct sweep sweep[SURVEY_CLASSES];
-	unsigned int nsweeps;
+	unsigned int nsweeps, last;
 	struct class class;
 	uint32_t offset;
 	uint32_t flush[HUNT_WAYS];

@@ -46,6 +46,8 @@
 #define SMALL_ERROR	0.2
 /* More of them, over the others, and the others are no measure of them. */
 #define SMALL_MOST	1.0
+/* What is less likely than this is not due to chance. */
+#define UNLIKELY	1e-4
 #define MOST_CLASSES	65536.0
 
 static double miss_of(const struct sweep *w, size_t k)
@@ -148,10 +150,40 @@ static void keep_flush(struct heap *heap, struct hunt *h, const struct class *c)
 	h->pure = 1;
 }
 
+/* All lines of the class out of the @n of @left. */
+static int take_members(struct survey *s, struct hunt *h, struct heap *heap,
+			const struct class *c, uint32_t *left, size_t *n)
+{
+	size_t found, tested;
+	int err;
+
+	*n = hunt_drop(left, *n, c->page, c->n);
+	h->hasty = 1;
+	err = hunt_members(h, c, s->ways, left, *n, *n, &found, &tested);
+	h->hasty = 0;
+	if (err)
+		return err;
+	*n -= found;
+	memmove(left, left + found, *n * sizeof(*left));
+	keep_flush(heap, h, c);
+	heap->size[heap->classes++] = found + c->n;
+	heap->lines += found + c->n;
+	return 1;
+}
+
+/* The survey's class: the flush lines are none of it already. */
+static int take_known(struct survey *s, struct hunt *h, struct heap *heap, uint32_t *left,
+		      size_t *n)
+{
+	struct class c = s->class;
+
+	c.n = s->ways + 1;
+	return take_members(s, h, heap, &c, left, n);
+}
+
 static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint32_t *left,
 		      size_t *n)
 {
-	size_t found, tested;
 	struct class c;
 	int err;
 
@@ -160,18 +192,7 @@ static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint3
 	*n = hunt_drop(left, *n, h->flush, h->nflush);
 	if (err <= 0 || c.n != s->ways + 1)
 		return err < 0 ? err : 0;
-	*n = hunt_drop(left, *n, c.page, c.n);
-	h->hasty = 1;
-	err = hunt_members(h, &c, s->ways, left, *n, *n, &found, &tested);
-	h->hasty = 0;
-	if (err)
-		return err;
-	*n -= found;
-	memmove(left, left + found, *n * sizeof(*left));
-	keep_flush(heap, h, &c);
-	heap->size[heap->classes++] = found + c.n;
-	heap->lines += found + c.n;
-	return 1;
+	return take_members(s, h, heap, &c, left, n);
 }
 
 /*
@@ -188,6 +209,27 @@ static double small_lines(const struct survey *s, double mean)
 		pk *= k / mean;
 	}
 	return sum / p;
+}
+
+/* The share of classes that have no more lines than ways. */
+static double small_share(const struct survey *s, double mean)
+{
+	double p = 0;
+
+	for (unsigned int k = 0; k <= s->ways; k++)
+		p += exp(k * log(mean) - mean - lgamma(k + 1.0));
+	return p;
+}
+
+/* Whether chance makes so many small classes; if not, lines of some were not found. */
+static int has_likely_sizes(const struct survey *s, const struct heap *heap, size_t left,
+			    double small)
+{
+	double classes = (double)heap->classes + small;
+	double mean = (double)(heap->lines + left) / classes;
+	double expected = classes * small_share(s, mean);
+
+	return small < 0.5 || small * log(expected) - lgamma(small + 1) > log(UNLIKELY);
 }
 
 /*
@@ -211,8 +253,10 @@ static int partition(struct survey *s, struct hunt *h, struct heap *heap, uint32
 {
 	unsigned int tries = 0;
 	double small;
-	int taken;
+	int taken = take_known(s, h, heap, left, n);
 
+	if (taken < 0)
+		return taken;
 	while (*n > s->ways && heap->classes < PARTITION_MOST && tries < TRIES) {
 		taken = take_class(s, h, heap, left, n);
 		if (taken < 0)
@@ -228,7 +272,7 @@ static int partition(struct survey *s, struct hunt *h, struct heap *heap, uint32
 	if (!heap->classes || heap->classes == PARTITION_MOST)
 		return 0;
 	small = small_classes(s, heap, *n);
-	if (small <= SMALL_MOST * (double)heap->classes) {
+	if (small <= SMALL_MOST * (double)heap->classes && has_likely_sizes(s, heap, *n, small)) {
 		s->classes = (double)heap->classes + small;
 		s->classes_se = SMALL_ERROR * sqrt(small);
 		s->sorted = heap->classes;

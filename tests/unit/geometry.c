@@ -299,6 +299,29 @@ START_TEST(divides_out_sets_of_the_second_level_that_share_one_of_the_third)
 }
 END_TEST
 
+/* Draws tell too few sets, since lines come and go otherwise than in the sweep. */
+START_TEST(counts_the_sets_of_an_exclusive_third_level)
+{
+	model.cache[2] = (struct machine_cache){
+		.bytes = 2 * MIB, .ways = 16, .cycles = 40, .index = INDEX_SLICED, .slices = 8,
+		.inclusion = EXCLUSIVE,
+	};
+	find_in(128 * MIB, 1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	assert_level(2, 2 * MIB, 16, 64);
+}
+END_TEST
+
+/* Misses of the third level are in what its draws cost, and it changes its mind. */
+START_TEST(tells_a_second_level_above_one_that_duels)
+{
+	model.cache[2].policy = POLICY_DIP;
+	find(1);
+	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
+	ck_assert_uint_eq(g->level[1].survey.ways, 8);
+}
+END_TEST
+
 /* So that a set keeps a stranger, and two of its own lines miss instead of one. */
 START_TEST(is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two)
 {
@@ -491,6 +514,8 @@ int main(void)
 	tcase_add_loop_test(tc, does_not_take_the_ways_of_two_levels_for_those_of_one, 0, 3);
 	tcase_add_loop_test(tc, counts_classes_that_have_too_few_lines_to_overflow, 0, 2);
 	tcase_add_test(tc, divides_out_sets_of_the_second_level_that_share_one_of_the_third);
+	tcase_add_test(tc, counts_the_sets_of_an_exclusive_third_level);
+	tcase_add_test(tc, tells_a_second_level_above_one_that_duels);
 	tcase_add_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two);
 	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
