@@ -67,6 +67,7 @@ struct hunt {
 	uint64_t until;
 	int brief, hasty, pure;
 	uint32_t *ring, *list, *places;	/* room for the pool */
+	unsigned char *is_measured;	/* by page: none to wash with */
 };
 
 /**
@@ -96,8 +97,11 @@ const uint32_t *hunt_draw(struct hunt *h, size_t n);
 /* Fill @hit and @penalty. 1 if the pool overflows the level, 0 if not; -errno. */
 int hunt_calibrate(struct hunt *h);
 
-/* @penalty anew, from many lines of one class. 0, -errno. */
-int hunt_refine(struct hunt *h, const struct class *c);
+/*
+ * @penalty anew, from @n lines of one class: so many that nearly all miss, and no more,
+ * as they may overflow the next level too. 0, -errno.
+ */
+int hunt_refine(struct hunt *h, const struct class *c, size_t n);
 
 /* Cycles a load of the lines of @pages at the hunt's offset. */
 int hunt_cost(struct hunt *h, const uint32_t *pages, size_t n, double warm, double turns,
@@ -133,6 +137,12 @@ int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c);
  */
 int hunt_members(struct hunt *h, const struct class *c, unsigned int ways, uint32_t *from,
 		 size_t nfrom, size_t want, size_t *found, size_t *tested);
+
+/*
+ * Other lines of the pool, none of @pages, into every set: several times @full, as many
+ * as begin to overflow the level. 0, -errno.
+ */
+int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full);
 
 /* Misses a turn of @n lines (with the flush lines where @flush), at length. */
 int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses);

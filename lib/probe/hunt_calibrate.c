@@ -221,6 +221,8 @@ static int extra_cost(struct hunt *h, size_t n, double *clean, double *extra)
 
 	err = hunt_clean_cost(h, pages, n, clean);
 	if (!err)
+		err = hunt_wash(h, pages, n, n);
+	if (!err)
 		err = hunt_cost(h, pages, n, 4, HUNT_TURNS, &cycles);
 	*extra = cycles - *clean;
 	return err;
@@ -295,13 +297,13 @@ int hunt_calibrate(struct hunt *h)
 	return err;
 }
 
-int hunt_refine(struct hunt *h, const struct class *c)
+int hunt_refine(struct hunt *h, const struct class *c, size_t n)
 {
 	double clean, cycles = 0;
-	int err = hunt_clean_cost(h, c->page, c->n, &clean);
+	int err = hunt_clean_cost(h, c->page, n, &clean);
 
 	if (!err)
-		err = hunt_cost(h, c->page, c->n, 16, 4 * HUNT_TURNS, &cycles);
+		err = hunt_cost(h, c->page, n, 16, 4 * HUNT_TURNS, &cycles);
 	/* So few lines of an exclusive level that it and the level above hold them all. */
 	if (err || cycles < (1 + REFINE_LEAST) * clean)
 		return err;

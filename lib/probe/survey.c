@@ -18,6 +18,8 @@
 #define SWEEP_ORDERS	6
 #define SWEEP_DRAWS	4
 #define LINE_MOST	256
+/* States before that are tried. */
+#define STIRS		8
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
  * a line of the other half of a pair is in neither. */
 #define OFFSET_STEP	1280
@@ -94,6 +96,12 @@ static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 	return err > 0 ? choose_flush(s, h) : err;
 }
 
+/* Lines that nearly all miss, also if the level above holds others. */
+static unsigned int crowd_of(const struct survey *s, unsigned int ways)
+{
+	return MAX(ways * SWEEP_FACTOR, ways + s->above + 2);
+}
+
 /* Lines beyond the smallest set, for the sweep; what is not there is not swept. */
 static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *from)
 {
@@ -102,9 +110,7 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 	unsigned int ways = (unsigned int)c->n - 1;
 	int err;
 
-	want = ways * SWEEP_FACTOR > ways + s->above + 2 ? ways * SWEEP_FACTOR : ways + s->above + 2;
-	want = want > LINES_MIN ? want : LINES_MIN;
-	want = (want < HUNT_WAYS ? want : HUNT_WAYS) - c->n;
+	want = MIN(MAX(crowd_of(s, ways), LINES_MIN), HUNT_WAYS) - c->n;
 	shuffle(&s->t->rng, from, n);
 	err = hunt_members(h, c, ways, from, n, want, &found, &tested);
 	if (err)
@@ -129,7 +135,7 @@ static int least_misses(struct hunt *h, const struct class *c, unsigned int n, d
 	return err;
 }
 
-/* Of more, some replacements (FIFO) make few or many miss, as the order will have it. */
+/* Of more, some replacements make few or many miss, as the order will have it. */
 static int mean_misses(struct hunt *h, const struct class *c, unsigned int n, double *mean)
 {
 	double miss, sum = 0;
@@ -176,6 +182,22 @@ static void judge_holding(struct survey *s, struct hunt *h, const struct class *
 		s->holding = HOLDING_OTHER;
 }
 
+/*
+ * Lines of the class at and around two offsets, in any order. Where a prefetcher completes
+ * pairs, sets of the two halves of one get the same pages in the same order, and some
+ * replacements (FIFO) never part them again: both overflow then. What is in them before
+ * may part them.
+ */
+static int stir(struct hunt *h, const struct class *c, size_t n, uint32_t a, uint32_t b)
+{
+	uint32_t places[HUNT_WAYS];
+
+	for (size_t i = 0; i < n; i++)
+		places[i] = (c->page[i] * METER_CHUNK + a - (b - a) +
+			     (uint32_t)sonde_rng_below(&h->t->rng, 4) * (b - a)) / METER_PLACE;
+	return trial_ring(h->t, places, n, 0);
+}
+
 /* As in the first level (stride.c): one line of the class more than ways. */
 static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint32_t a, uint32_t b)
 {
@@ -183,11 +205,14 @@ static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint3
 	uint32_t places[3 * HUNT_WAYS];
 	int over = 1;
 
-	for (int k = 0; k < 3 && over > 0; k++) {
+	for (int k = 0; k < 3 * STIRS && over > 0; k++) {
 		size_t n = 0;
 
+		over = stir(h, c, s->ways + 1, a, b);
+		if (over < 0)
+			break;
 		for (size_t i = 0; i <= s->ways; i++)
-			places[n++] = (c->page[i] * METER_CHUNK + (i < shares[k] ? a : b)) /
+			places[n++] = (c->page[i] * METER_CHUNK + (i < shares[k % 3] ? a : b)) /
 				      METER_PLACE;
 		for (size_t i = 0; i < h->nflush; i++) {
 			places[n++] = (h->flush[i] * METER_CHUNK + a) / METER_PLACE;
@@ -440,7 +465,7 @@ static int look_at(struct survey *s, struct hunt *h, uint32_t *from, struct clas
 	w->ways = (unsigned int)c->n - 1;
 	err = grow(s, h, c, from);
 	if (!err)
-		err = hunt_refine(h, c);
+		err = hunt_refine(h, c, MIN(crowd_of(s, w->ways), c->n));
 	if (!err)
 		err = take_sweep(h, c, w);
 	if (err)

@@ -148,6 +148,31 @@ START_TEST(knows_the_core_clock_better_than_a_step_of_the_counter)
 }
 END_TEST
 
+/* One of a thousand ticks is as much as two misses in a ring of a thousand lines. */
+START_TEST(knows_the_core_clock_better_than_a_tick)
+{
+	uint32_t places[40];
+	struct meter *meter;
+	struct trial t;
+
+	model.ghz = 3.3;
+	model.tick_ghz = 1.9001;
+	for (uint32_t i = 0; i < 40; i++)
+		places[i] = i * METER_CHUNK_PLACES;
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 40), 0);
+	for (int i = 0; i < 20; i++) {
+		ck_assert_int_eq(trial_ring(&t, places, 40, 0), 0);
+		trial_look(&t, 4, 4);
+	}
+	ck_assert_uint_eq(t.step, 1);
+	ck_assert_double_eq_tol(meter->chain_cycles / t.chain_ns, model.ghz, 0.0003 * model.ghz);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
 /* As on a Zen 4: beside a hit in the second level a translation costs less than beside one
  * in the first, and lines at one offset are in eight times as many sets. */
 START_TEST(is_not_misled_by_hits_that_hide_translation)
@@ -190,13 +215,13 @@ START_TEST(learns_no_penalty_from_lines_that_all_hit)
 	for (uint32_t i = 0; i < 4096 && c.n < 16; i++)
 		if (frame[i] % 8 == 0)
 			c.page[c.n++] = i;
-	ck_assert_int_eq(hunt_refine(&h, &c), 0);
+	ck_assert_int_eq(hunt_refine(&h, &c, c.n), 0);
 	ck_assert_double_eq_tol(h.penalty, 200, 1e-9);
 	/* 24 lines are more than both hold. */
 	for (uint32_t i = c.page[15] + 1; i < 4096 && c.n < 24; i++)
 		if (frame[i] % 8 == 0)
 			c.page[c.n++] = i;
-	ck_assert_int_eq(hunt_refine(&h, &c), 0);
+	ck_assert_int_eq(hunt_refine(&h, &c, c.n), 0);
 	ck_assert_double_eq_tol(h.penalty, 250 - 12, 12);
 	hunt_close(&h);
 	trial_close(&t);
@@ -346,6 +371,44 @@ START_TEST(needs_few_lines_of_a_first_level_of_two_ways)
 	find(1);
 	ck_assert_uint_eq(g->level[1].survey.ways, 16);
 	ck_assert_uint_eq(g->level[1].size, MIB);
+}
+END_TEST
+
+/* Lines that are there already, in another order, make FIFO miss two in a turn, not all. */
+START_TEST(counts_the_sets_of_a_fifo_with_a_mixed_index)
+{
+	model.cache[0] = (struct machine_cache){
+		.bytes = 64 * KIB, .ways = 2, .cycles = 5,
+		.policy = POLICY_QLRU_H21_M2_R0_U0_UMO,
+	};
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 16, .cycles = 14, .policy = POLICY_FIFO, .index = INDEX_XOR,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.prefetch = PREFETCH_STREAM | PREFETCH_STRIDE | PREFETCH_REGION;
+	find((uint64_t)_i + 1);
+	assert_level(1, MIB, 16, 64);
+	for (unsigned int i = 0; i < g->level[1].survey.nsweeps; i++)
+		ck_assert_double_eq_tol(g->level[1].survey.sweep[i].miss[17], 17, 0.5);
+}
+END_TEST
+
+/* A class's lines soon overflow that one, too: they tell what memory costs, not what it does. */
+START_TEST(tells_a_second_level_whose_next_is_hardly_larger)
+{
+	model.cache[0].bytes = 16 * KIB;
+	model.cache[0].policy = POLICY_FIFO;
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 8, .cycles = 17, .policy = POLICY_MRU,
+	};
+	model.cache[2] = (struct machine_cache){
+		.bytes = 4 * MIB, .ways = 16, .cycles = 39, .policy = POLICY_SRRIP,
+		.inclusion = EXCLUSIVE,
+	};
+	model.prefetch = PREFETCH_PAIR | PREFETCH_STRIDE | PREFETCH_REGION;
+	find_in(16 * MIB, 1);
+	assert_level(1, MIB, 8, 64);
+	ck_assert_double_eq_tol(g->level[1].survey.penalty, 39 - 17, 3);
 }
 END_TEST
 
@@ -518,6 +581,8 @@ int main(void)
 	tcase_add_test(tc, tells_a_second_level_above_one_that_duels);
 	tcase_add_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two);
 	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
+	tcase_add_loop_test(tc, counts_the_sets_of_a_fifo_with_a_mixed_index, 0, 2);
+	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
 	tcase_add_test(tc, names_no_size_of_a_guests_last_level);
 	tcase_add_test(tc, true_frames_predict_plainly);
@@ -532,6 +597,7 @@ int main(void)
 	tcase_add_test(quick, refuses_pools_that_are_too_small_or_too_large);
 	tcase_add_test(quick, tells_one_level_before_memory);
 	tcase_add_test(quick, learns_no_penalty_from_lines_that_all_hit);
+	tcase_add_test(quick, knows_the_core_clock_better_than_a_tick);
 	suite_add_tcase(suite, quick);
 	return tap_run(suite);
 }
