@@ -356,14 +356,15 @@ static double expect_congruent(const struct survey *s, size_t n)
 
 /*
  * Whether the class has lines at @other, too, to *@is_folded. Asked without flushing
- * lines there and with it, as the level above may keep them, or lines that flush them;
- * what does not see those at the own offset, which are among the pages, tells nothing.
+ * lines there and with it, as the level above may keep them, or lines that flush them.
+ * Lines that are seen are there, but a look that does not even see those at the own
+ * offset, which are among the pages, is no look: a no needs both.
  */
 static int ask_fold(struct survey *s, struct hunt *h, struct fold *f, uint32_t other,
 		    int *is_folded)
 {
 	const double expected = expect_congruent(s, f->n);
-	int hits, own, told = 0, some = 0;
+	int hits, own, looks = 0, some = 0;
 	double seen;
 
 	*is_folded = 0;
@@ -371,14 +372,15 @@ static int ask_fold(struct survey *s, struct hunt *h, struct fold *f, uint32_t o
 		hits = count_congruent(s, h, f, other, &own);
 		if (hits < 0)
 			return hits;
-		seen = fmin(own, expected);
-		if (seen < FOLD_HITS || seen <= FOLD_SHARE * expected)
-			continue;
-		told = 1;
+		seen = expected;
+		if (own >= FOLD_HITS && own > FOLD_SHARE * expected) {
+			looks++;
+			seen = fmin(own, expected);
+		}
 		some |= hits > FOLD_DOUBT * seen;
 		*is_folded = hits >= FOLD_HITS && hits > FOLD_SHARE * seen;
 	}
-	s->doubtful |= !told || (some && !*is_folded);
+	s->doubtful |= !*is_folded && (looks < 2 || some);
 	return 0;
 }
 
