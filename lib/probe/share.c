@@ -100,19 +100,6 @@ void share_draw(struct share *s, size_t n, int is_run)
 	memcpy(s->chunks, s->order, n * sizeof(*s->chunks));
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *x, size_t n)
-{
-	qsort(x, n, sizeof(*x), compare);
-	return (x[(n - 1) / 2] + x[n / 2]) / 2;
-}
-
 double share_cycles(const struct share *s, const struct meter_window *w, size_t n,
 		    unsigned int steps, size_t *discarded)
 {
@@ -121,15 +108,17 @@ double share_cycles(const struct share *s, const struct meter_window *w, size_t 
 
 	for (size_t i = 0; i < n; i++)
 		x[i] = (double)w[i].chain;
-	chain = median(x, n);
+	sonde_stats_sort(x, n);
+	chain = sonde_stats_median(x, n);
 	for (size_t i = 0; i < n; i++)
 		x[i] = (double)w[i].ticks;
-	typical = median(x, n);
+	sonde_stats_sort(x, n);
+	typical = sonde_stats_median(x, n);
 	for (size_t i = 0; i < n; i++)
 		if (x[i] <= typical * GAP_FACTOR || x[i] <= typical + gap)
 			x[kept++] = x[i];
 	*discarded += n - kept;
-	qsort(x, kept, sizeof(*x), compare);
+	sonde_stats_sort(x, kept);
 	return sonde_stats_quantile(x, kept, 0.25) / steps * s->meter->chain_cycles / chain;
 }
 
@@ -149,7 +138,7 @@ static int measure_further(struct share *s, const struct share_plan *plan, doubl
 	}
 	if (err)
 		return err;
-	qsort(again, FURTHER_SAMPLES, sizeof(*again), compare);
+	sonde_stats_sort(again, FURTHER_SAMPLES);
 	*cycles = sonde_stats_quantile(again, FURTHER_SAMPLES, 0.25);
 	return 0;
 }

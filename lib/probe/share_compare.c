@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sonde/stats.h>
 #include "contend.h"
 #include "handover.h"
 
@@ -48,19 +49,6 @@ struct tally {
 	int lead;
 	size_t windows, discarded;
 };
-
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *x, size_t n)
-{
-	qsort(x, n, sizeof(*x), compare);
-	return n ? (x[(n - 1) / 2] + x[n / 2]) / 2 : 0;
-}
 
 /* Where @cycles is on the way from @hit to @beyond. */
 static double get_way(double cycles, double hit, double beyond)
@@ -109,7 +97,7 @@ static double get_nearest(const struct tally *t)
 	double apart[SAMPLES_MOST];
 
 	memcpy(apart, t->apart, t->n * sizeof(*apart));
-	qsort(apart, t->n, sizeof(*apart), compare);
+	sonde_stats_sort(apart, t->n);
 	return apart[t->n < LEAD ? t->n - 1 : LEAD - 1];
 }
 
@@ -205,8 +193,10 @@ static int measure(struct share *s, struct sonde_share_pair *pair)
 
 	if (err)
 		return err;
-	pair->first_cycles = median(t.first, t.n);
-	pair->again_cycles = median(t.again, t.n);
+	sonde_stats_sort(t.first, t.n);
+	sonde_stats_sort(t.again, t.n);
+	pair->first_cycles = sonde_stats_median(t.first, t.n);
+	pair->again_cycles = sonde_stats_median(t.again, t.n);
 	pair->beyond_cycles = s->at->beyond;
 	pair->samples = t.n;
 	pair->discarded = t.windows ? (double)t.discarded / (double)t.windows : 0;

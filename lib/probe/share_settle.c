@@ -18,18 +18,10 @@
 /* Samples left out that are worth a word; the distance is misread now and then. */
 #define LEFT_NOTED	3
 
-static int is_shared(const struct sonde_share_level *level)
+static int has_verdict(const struct sonde_share_level *level, enum sonde_share_verdict verdict)
 {
 	for (size_t i = 0; i < level->ngroups; i++)
-		if (level->groups[i].verdict == SONDE_SHARE_YES)
-			return 1;
-	return 0;
-}
-
-static int is_known(const struct sonde_share_level *level)
-{
-	for (size_t i = 0; i < level->ngroups; i++)
-		if (level->groups[i].verdict != SONDE_SHARE_UNKNOWN)
+		if (level->groups[i].verdict == verdict)
 			return 1;
 	return 0;
 }
@@ -94,18 +86,18 @@ int share_settle(struct share *s, struct sonde_share_level *level)
 
 	if (!s->at->set || is_confirmed(s->report))
 		return 0;
-	while (!err && is_nearer && !is_shared(level)) {
+	while (!err && is_nearer && !has_verdict(level, SONDE_SHARE_YES)) {
 		is_nearer = wait_nearer(s, end);
 		err = is_nearer < 0 ? is_nearer : is_nearer ? group_anew(s, level) : 0;
 	}
 	if (err)
 		return err;
-	if (is_shared(level))
+	if (has_verdict(level, SONDE_SHARE_YES))
 		return s->nleft < LEFT_NOTED ? 0 :
 		       share_note(s, "level %u: the host moved CPUs while they were compared; "
 				  "what is said of it is from when they were nearest, and does "
 				  "not hold where it puts them farther apart", level->level);
-	if (!is_known(level))
+	if (!has_verdict(level, SONDE_SHARE_NO))
 		return 0;
 	forget(s, level);
 	return share_note(s, "level %u: no two CPUs shared it where the host has put them just "

@@ -457,6 +457,21 @@ static void check_truth(const struct model *model, const struct sonde_share_repo
 	}
 }
 
+/* Measured, and so; to be freed. */
+static struct sonde_share_report *measure_truth(const struct model *model, int all_pairs)
+{
+	struct sonde_share_report *r;
+
+	ck_assert_int_eq(measure(model, all_pairs, &r), 0);
+	check_truth(model, r);
+	return r;
+}
+
+static void expect_truth(const struct model *model)
+{
+	sonde_share_report_free(measure_truth(model, 0));
+}
+
 static unsigned int own_own_one(unsigned int level, unsigned int cpu)
 {
 	return level < 2 ? cpu : 0;
@@ -498,8 +513,7 @@ START_TEST(a_shared_last_level_and_private_ones)
 		struct model model = { SMALL, .ncpus = 2, .of = own_own_one, .victim = victim };
 		struct sonde_share_report *r;
 
-		ck_assert_int_eq(measure(&model, 0, &r), 0);
-		check_truth(&model, r);
+		r = measure_truth(&model, 0);
 		ck_assert_uint_eq(r->nlevels, 3);
 		ck_assert_uint_eq(r->levels[2].ngroups, 1);
 		ck_assert_str_eq(r->levels[2].groups[0].cpus, "0-1");
@@ -520,11 +534,8 @@ START_TEST(a_last_level_of_two_of_four_without_a_third)
 {
 	struct model model = { .bytes = { 16 << 10, 512 << 10 }, .cycles = { 3, 14 },
 			       .ncpus = 4, .of = own_one };
-	struct sonde_share_report *r;
 
-	ck_assert_int_eq(measure(&model, 0, &r), 0);
-	check_truth(&model, r);
-	sonde_share_report_free(r);
+	expect_truth(&model);
 }
 END_TEST
 
@@ -548,8 +559,7 @@ START_TEST(sixty_four_CPUs_with_threads_and_four_last_levels)
 	struct model model = { SMALL, .ncpus = 64, .of = threads_of_64, .victim = 1 };
 	struct sonde_share_report *r;
 
-	ck_assert_int_eq(measure(&model, 0, &r), 0);
-	check_truth(&model, r);
+	r = measure_truth(&model, 0);
 	ck_assert_uint_eq(r->levels[2].ngroups, 4);
 	ck_assert_str_eq(r->levels[2].groups[1].cpus, "8-15,40-47");
 	ck_assert_uint_eq(r->levels[0].ngroups, 32);
@@ -565,8 +575,7 @@ START_TEST(every_pair_if_asked_for)
 	struct model model = { SMALL, .ncpus = 6, .of = own_own_one };
 	struct sonde_share_report *r;
 
-	ck_assert_int_eq(measure(&model, 1, &r), 0);
-	check_truth(&model, r);
+	r = measure_truth(&model, 1);
 	ck_assert_uint_eq(r->npairs, 3 * 6 * 5 / 2);
 	sonde_share_report_free(r);
 }
@@ -578,8 +587,7 @@ START_TEST(windows_that_were_interrupted_are_left_out_and_counted)
 	struct sonde_share_report *r;
 	double discarded = 0;
 
-	ck_assert_int_eq(measure(&model, 0, &r), 0);
-	check_truth(&model, r);
+	r = measure_truth(&model, 0);
 	for (size_t i = 0; i < r->npairs; i++)
 		discarded += r->pairs[i].discarded;
 	ck_assert_double_gt(discarded, 0);
@@ -679,11 +687,8 @@ START_TEST(a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then)
 	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
 		struct model model = { GUEST, .ncpus = 2, .of = own_own_one,
 				       .moved_ns = ms[i] * 1e6 };
-		struct sonde_share_report *r;
 
-		ck_assert_int_eq(measure(&model, 0, &r), 0);
-		check_truth(&model, r);
-		sonde_share_report_free(r);
+		expect_truth(&model);
 	}
 }
 END_TEST
@@ -691,11 +696,8 @@ END_TEST
 START_TEST(a_guest_of_which_some_CPUs_share_a_last_level_tells_who_does_not)
 {
 	struct model model = { GUEST, .ncpus = 4, .of = two_lasts };
-	struct sonde_share_report *r;
 
-	ck_assert_int_eq(measure(&model, 0, &r), 0);
-	check_truth(&model, r);
-	sonde_share_report_free(r);
+	expect_truth(&model);
 }
 END_TEST
 
@@ -706,8 +708,7 @@ START_TEST(what_overflows_a_level_of_unknown_size_is_no_further_level)
 
 	/* Memory far enough behind the last level that another one may be between. */
 	model.cycles[2] = 30;
-	ck_assert_int_eq(measure(&model, 0, &r), 0);
-	check_truth(&model, r);
+	r = measure_truth(&model, 0);
 	ck_assert_uint_eq(r->nlevels, 3);
 	sonde_share_report_free(r);
 }
@@ -719,8 +720,7 @@ START_TEST(a_last_level_of_unknown_cost_is_measured_and_those_before_it_are_judg
 			       .is_cost_unknown = 1 };
 	struct sonde_share_report *r;
 
-	ck_assert_int_eq(measure(&model, 0, &r), 0);
-	check_truth(&model, r);
+	r = measure_truth(&model, 0);
 	ck_assert_uint_eq(r->nlevels, 3);
 	ck_assert_uint_eq(r->nnotes, 1);
 	sonde_share_report_free(r);
