@@ -356,7 +356,7 @@ static void settle_reach(struct level_geometry *l, double set_bytes, size_t npoo
 	const struct reach *r = &l->reach;
 
 	l->set_bytes = set_bytes;
-	if (l->size)
+	if (l->size || !r->n)
 		return;
 	l->low = (uint64_t)(set_bytes * (r->rises ? r->begins : (double)npool / 2));
 	if (r->ends > r->begins)
@@ -375,7 +375,8 @@ static int take_reach(struct ground *w, struct level_geometry *l, unsigned int a
 
 	if (!err)
 		err = hunt_calibrate(&h);
-	if (err >= 0)
+	/* Too few lines say what no hit costs. */
+	if (err >= 0 && h.hit > 0)
 		err = reach_take(&h, &l->reach);
 	hunt_close(&h);
 	return err;

@@ -425,6 +425,17 @@ START_TEST(names_no_size_of_a_guests_last_level)
 }
 END_TEST
 
+/* Too few of them share a set of the second level to tell what a hit in the third costs. */
+START_TEST(names_no_end_of_a_level_that_a_small_pool_does_not_fill)
+{
+	model.is_guest = 1;
+	find_in(1536 * KIB, 1);
+	assert_level(1, 256 * KIB, 8, 64);
+	ck_assert_uint_eq(g->level[2].low, 0);
+	ck_assert_uint_eq(g->level[2].high, 0);
+}
+END_TEST
+
 /* ---- classes and frames -------------------------------------------------- */
 
 static struct sonde_classes_report *classes(int sort)
@@ -575,6 +586,7 @@ int main(void)
 	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
 	tcase_add_test(tc, names_no_size_of_a_guests_last_level);
+	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
 	tcase_add_test(tc, true_frames_predict_plainly);
 	tcase_add_test(tc, a_guests_frames_do_not_and_that_is_said_with_a_number);
 	tcase_add_test(tc, without_frames_there_is_no_verdict);
