@@ -164,18 +164,17 @@ static int plateau_latency(const struct search *w, const struct plateau *p,
 				       &out->cycles_ci);
 }
 
-/* Where the curve has risen by @share of the way from @from to @to. */
-static double rise_at(const struct search *w, const struct plateau *from,
+/* The first point of the curve that has risen by @share of the way from @from to @to. */
+static size_t rise_at(const struct search *w, const struct plateau *from,
 		      const struct plateau *to, double share)
 {
-	const struct curve *c = &w->curve;
 	double level = from->cost + share * (to->cost - from->cost);
 	size_t i = to->first;
 
 	/* From above: a point below the slope that costs more was disturbed. */
-	while (i > from->first && c->net[i - 1] > level)
+	while (i > from->first && w->curve.net[i - 1] > level)
 		i--;
-	return c->chunks[i > from->first ? i - 1 : i];
+	return i;
 }
 
 /* Confidence in a fitted size: how well it explains the walks. */
@@ -235,7 +234,9 @@ static int last_level(struct search *w, size_t level, double seconds,
 		      struct sonde_cache_level *out)
 {
 	const struct plateau *p = &w->plateau[level];
-	double low = rise_at(w, p, p + 1, RISE_BEGINS), high = rise_at(w, p, p + 1, RISE_ENDS);
+	size_t begins = rise_at(w, p, p + 1, RISE_BEGINS);
+	double low = w->curve.chunks[begins > p->first ? begins - 1 : begins];
+	double high = w->curve.chunks[rise_at(w, p, p + 1, RISE_ENDS)];
 	struct capacity cap;
 	int err = -EINVAL;
 

@@ -141,6 +141,25 @@ START_TEST(finds_two_levels_with_a_coarse_counter)
 }
 END_TEST
 
+/* Each page has a line in each of its sets, so all overflow at once, between two points. */
+START_TEST(an_interval_holds_an_edge_between_two_points_of_the_curve)
+{
+	struct machine_model model = two_levels;
+	struct sonde_cache_report *r;
+
+	model.is_guest = 1;
+	model.cache[1].ways = 72;
+	model.cache[1].bytes = 72 * 4 * KIB;
+	model.cache[1].policy = POLICY_LRU;
+	r = probe_for(&model, 1, 0.1);
+	ck_assert_uint_eq(r->nlevels, 2);
+	ck_assert_uint_lt(r->levels[1].size_low, r->levels[1].size_high);
+	ck_assert_uint_le(r->levels[1].size_low, 288 * KIB);
+	ck_assert_uint_ge(r->levels[1].size_high, 288 * KIB);
+	sonde_cache_report_free(r);
+}
+END_TEST
+
 START_TEST(sees_a_first_level_that_is_a_page_larger)
 {
 	struct machine_model model = two_levels;
@@ -405,6 +424,7 @@ int main(void)
 	tcase_add_loop_test(tc, finds_three_levels_in_spite_of_gaps_prefetcher_and_tlb, 0, 2);
 	tcase_add_test(tc, finds_the_tlb_and_takes_it_for_no_cache);
 	tcase_add_test(tc, finds_two_levels_with_a_coarse_counter);
+	tcase_add_test(tc, an_interval_holds_an_edge_between_two_points_of_the_curve);
 	tcase_add_test(tc, sees_a_first_level_that_is_a_page_larger);
 	tcase_add_test(tc, says_so_where_there_is_no_cache);
 	tcase_add_test(tc, says_so_where_the_sweep_ends_inside_the_last_level);
