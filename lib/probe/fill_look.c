@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Which lines of a ring miss, load by load. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include <sonde/stats.h>
+#include "fill.h"
+#include "shuffle.h"
+
+/* Windows of a load that are taken without pause. */
+#define STRETCH		4096
+/* Loads, in random order, that tell what most cost. */
+#define SAMPLE		1024
+/* Lines over those that the level above holds, so that it holds none. */
+#define CROWD		5
+/* Lines of a ring at least. */
+#define FEWEST		64
+/* A miss costs more than a hit by this share at least. */
+#define FAR		0.4
+/* Steps of the size, and the share of lines that miss where it begins to overflow. */
+#define STEP		1.3
+#define BEGINS		0.02
+/* Turns in one order until its lines have settled. */
+#define SETTLE		4
+/* Orders without fewer misses, until no more settle; where many are looked at, too. */
+#define ORDERS		5
+#define ORDERS_FEW	2
+#define ORDERS_MOST	40
+#define SETTLED		0.97
+/* Turns at once, and how often, until no line misses that did not before. */
+#define CHUNK		4
+#define CHUNKS_MOST	16
+
+int fill_open(struct fill *f, struct trial *t, size_t npages)
+{
+	int err = t->meter->ops->pages(t->meter, npages);
+
+	if (err)
+		return err;
+	f->t = t;
+	f->npages = f->room = npages;
+	f->pages = malloc(npages * sizeof(*f->pages));
+	f->list = malloc(npages * sizeof(*f->list));
+	f->places = malloc(2 * npages * sizeof(*f->places));
+	f->missed = calloc(npages, 1);
+	f->cycles = malloc(2 * npages * sizeof(*f->cycles));
+	f->sorted = malloc(2 * npages * sizeof(*f->sorted));
+	f->windows = malloc(STRETCH * sizeof(*f->windows));
+	if (!f->pages || !f->list || !f->places || !f->missed || !f->cycles || !f->sorted ||
+	    !f->windows)
+		return -ENOMEM;
+	for (size_t i = 0; i < npages; i++)
+		f->pages[i] = (uint32_t)i;
+	shuffle(&t->rng, f->pages, npages);
+	return 0;
+}
+
+void fill_close(struct fill *f)
+{
+	free(f->pages);
+	free(f->list);
+	free(f->places);
+	free(f->missed);
+	free(f->cycles);
+	free(f->sorted);
+	free(f->windows);
+	*f = (struct fill){ .t = f->t, .until = f->until };
+}
+
+static void add_place(struct fill *f, size_t *n, uint32_t page, uint32_t offset)
+{
+	f->places[(*n)++] = page * METER_CHUNK_PLACES + offset / METER_PLACE;
+}
+
+/*
+ * Ballast: where the index of the level above is mixed, it holds several times as many
+ * lines at one offset, but then other offsets share its sets. So lines there, of other
+ * sets of the level at hand, are in between where a ring is short of lines.
+ */
+static void add_ballast(struct fill *f, size_t *n, uint32_t other)
+{
+	size_t at = sonde_rng_below(&f->t->rng, f->npages);
+	uint32_t offset;
+
+	for (size_t i = 0; *n < CROWD * f->above && i < f->npages; i++) {
+		offset = f->offset ^ (uint32_t)(1 + i % 3) * METER_CHUNK / 4;
+		if (offset != other)
+			add_place(f, n, f->pages[(at + i) % f->npages], offset);
+	}
+}
+
+/* A ring of lines at @f's offset and of @nother pages at another, in random order. */
+static int ring(struct fill *f, const uint32_t *pages, size_t n, const uint32_t *others,
+		size_t nother, uint32_t other)
+{
+	size_t all = 0;
+	int err = trial_tick(f->t);
+
+	for (size_t i = 0; i < n; i++)
+		add_place(f, &all, pages[i], f->offset);
+	for (size_t i = 0; i < nother; i++)
+		add_place(f, &all, others[i], other);
+	add_ballast(f, &all, other);
+	return err ? err : trial_ring(f->t, f->places, all, 0);
+}
+
+static void go(struct fill *f, double turns)
+{
+	uint64_t n = (uint64_t)(turns * (double)f->t->nring);
+
+	f->t->meter->ops->chase(f->t->meter, n, 1, f->windows, 0);
+	f->t->loads += n;
+}
+
+int fill_walk(struct fill *f, const uint32_t *pages, size_t n)
+{
+	int err = ring(f, pages, n, NULL, 0, f->offset);
+
+	if (!err)
+		go(f, 1);
+	return err;
+}
+
+/* A window for each of the @n next loads: their cycles to f->cycles. */
+static void time_loads(struct fill *f, size_t n)
+{
+	const struct meter *m = f->t->meter;
+	size_t some;
+
+	for (size_t at = 0; at < n; at += some) {
+		some = MIN(n - at, STRETCH);
+		m->ops->chase(f->t->meter, 0, 1, f->windows, some);
+		for (size_t i = 0; i < some; i++)
+			f->cycles[at + i] = (double)f->windows[i].ticks * m->chain_cycles /
+					    (double)f->windows[i].chain;
+	}
+	f->t->loads += n;
+	f->t->samples += n;
+}
+
+static double quantile_of(struct fill *f, size_t n, double p)
+{
+	memcpy(f->sorted, f->cycles, n * sizeof(*f->sorted));
+	sonde_stats_sort(f->sorted, n);
+	return sonde_stats_quantile(f->sorted, n, p);
+}
+
+/*
+ * One turn of the ring from its begin, load by load. What is a miss is told by those
+ * that hit: translation costs all of them about the same, but not in every ring.
+ */
+static size_t count_misses(struct fill *f)
+{
+	const size_t n = f->t->nring;
+	double limit, penalty = f->miss - f->hit;
+	size_t missing = 0;
+	uint32_t place;
+
+	time_loads(f, n);
+	limit = fmin(quantile_of(f, MIN(n, SAMPLE), 0.25) + penalty / 2,
+		     f->miss - penalty / 4);
+	for (size_t i = 0; i < n; i++) {
+		place = f->t->ring[i];
+		if (f->cycles[i] < limit || place % METER_CHUNK_PLACES != f->offset / METER_PLACE)
+			continue;
+		f->missed[place / METER_CHUNK_PLACES] = 1;
+		missing++;
+	}
+	return missing;
+}
+
+int fill_settle(struct fill *f, const uint32_t *pages, size_t n, int idle, size_t *missing)
+{
+	size_t least = SIZE_MAX;
+	int err = 0, since = 0;
+
+	*missing = 0;
+	for (int i = 0; i < ORDERS_MOST && since < idle; i++) {
+		err = ring(f, pages, n, NULL, 0, f->offset);
+		if (err)
+			return err;
+		go(f, SETTLE);
+		memset(f->missed, 0, f->room);
+		*missing = count_misses(f);
+		if (!*missing)
+			break;
+		/* Some miss in every other turn. */
+		*missing += count_misses(f);
+		since = (double)*missing < SETTLED * (double)least ? 0 : since + 1;
+		least = MIN(least, *missing);
+	}
+	return err;
+}
+
+/* How many of @pages missed. */
+static size_t count_missed(const struct fill *f, const uint32_t *pages, size_t n)
+{
+	size_t missed = 0;
+
+	for (size_t i = 0; i < n; i++)
+		missed += f->missed[pages[i]];
+	return missed;
+}
+
+void fill_go_on(struct fill *f, const uint32_t *pages, size_t n)
+{
+	size_t seen = count_missed(f, pages, n), before = n + 1;
+
+	for (int i = 0; i < CHUNKS_MOST && seen < n && seen != before; i++) {
+		before = seen;
+		for (int j = 0; j < CHUNK; j++)
+			count_misses(f);
+		seen = count_missed(f, pages, n);
+	}
+}
+
+int fill_look(struct fill *f, const uint32_t *pages, size_t n)
+{
+	size_t missing;
+	int err = fill_settle(f, pages, n, ORDERS, &missing);
+
+	if (err || !missing)
+		return err;
+	fill_go_on(f, pages, n);
+	return 1;
+}
+
+int fill_look_beside(struct fill *f, const uint32_t *pages, size_t n, uint32_t offset,
+		     size_t *missing)
+{
+	int err = 0;
+
+	*missing = 1;
+	for (int i = 0; i < ORDERS_FEW && *missing && !err; i++) {
+		err = ring(f, f->pages, f->n, pages, n, offset);
+		if (err)
+			break;
+		go(f, SETTLE);
+		*missing = count_misses(f);
+	}
+	return err;
+}
+
+/* What lines of the first @n pages cost, in a quantile. */
+static int cost_of(struct fill *f, size_t n, double p, double *cycles)
+{
+	int err = ring(f, f->pages, n, NULL, 0, f->offset);
+
+	if (err)
+		return err;
+	go(f, SETTLE);
+	time_loads(f, f->t->nring);
+	*cycles = quantile_of(f, f->t->nring, p);
+	return 0;
+}
+
+int fill_calibrate(struct fill *f, size_t above, size_t *begins)
+{
+	size_t n = MAX(above, FEWEST), missing = 0;
+	int err;
+
+	f->above = above;
+	if (n >= f->npages)
+		return 0;
+	err = cost_of(f, n, 0.5, &f->hit);
+	if (!err)
+		err = cost_of(f, f->npages, 0.75, &f->miss);
+	if (err || f->miss < (1 + FAR) * f->hit)
+		return err;
+	for (*begins = n / 2; n < f->npages; n = (size_t)(STEP * (double)n)) {
+		err = fill_settle(f, f->pages, n, ORDERS_FEW, &missing);
+		if (err)
+			return err;
+		if ((double)missing > BEGINS * (double)n)
+			return 1;
+		*begins = n;
+	}
+	return 0;
+}

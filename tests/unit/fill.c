@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Levels filled to the brim, on machines whose truth is known. */
+#include <stdlib.h>
+
+#include "../../lib/probe/fill.h"
+#include "../sim/machine.h"
+#include "tap.h"
+
+#define KIB	1024UL
+#define MIB	(1024 * KIB)
+#define POOL	(16 * MIB)
+/* Lines that the second level holds at one offset, as its index is mixed. */
+#define ABOVE	32
+
+static struct machine_model model;
+
+/* Three small levels, of which the second sees bits of the frame in every set. */
+static void make_machine(void)
+{
+	model = (struct machine_model){
+		.cache = {
+			{ .bytes = 8 * KIB, .ways = 4, .cycles = 4 },
+			{ .bytes = 32 * KIB, .ways = 8, .cycles = 12, .index = INDEX_XOR },
+			{ .bytes = 384 * KIB, .ways = 8, .cycles = 40, .spread = 8,
+			  .index = INDEX_SLICED, .slices = 3 },
+		},
+		.memory_cycles = 250,
+		.tlb = { { 64, 4, 7 }, { 1024, 8, 20 } },
+		.prefetch = PREFETCH_NEXT | PREFETCH_STREAM | PREFETCH_STRIDE,
+		.ghz = 3, .tick_ghz = 2.6, .max_bytes = 64 * MIB,
+	};
+}
+
+static int fill(size_t bytes, size_t above, struct filled *out)
+{
+	struct meter *meter;
+	struct trial t;
+	int told;
+
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	told = fill_level(&t, bytes, above, out);
+	trial_close(&t);
+	meter->ops->close(meter);
+	return told;
+}
+
+START_TEST(holds_sets_times_ways_whatever_is_replaced)
+{
+	struct filled out;
+
+	model.cache[2].policy = (enum machine_policy)_i;
+	ck_assert_int_eq(fill(POOL, ABOVE, &out), 1);
+	ck_assert_uint_eq(out.lines, 384 * KIB / METER_CHUNK);
+	ck_assert_uint_eq(out.ways, 8);
+	ck_assert_uint_eq(out.fold, 1);
+	ck_assert_uint_eq(out.near, 0);
+}
+END_TEST
+
+START_TEST(sees_that_offsets_share_sets_that_are_no_power_of_two)
+{
+	struct filled out;
+
+	/* 32 times 43: so half a page on is as here. */
+	model.cache[2].index = INDEX_BITS;
+	model.cache[2].bytes = 1376UL * 8 * METER_LINE;
+	ck_assert_int_eq(fill(POOL, ABOVE, &out), 1);
+	ck_assert_uint_eq(out.fold, 2);
+	ck_assert_uint_eq(out.lines * METER_CHUNK / out.fold, model.cache[2].bytes);
+	ck_assert_uint_eq(out.ways, 8);
+}
+END_TEST
+
+START_TEST(knows_lines_that_come_in_pairs_from_sets_that_are_shared)
+{
+	struct filled out;
+
+	model.prefetch = PREFETCH_PAIR;
+	ck_assert_int_eq(fill(POOL, ABOVE, &out), 1);
+	ck_assert_uint_eq(out.near, 1);
+	ck_assert_uint_eq(out.fold, 1);
+	ck_assert_uint_eq(out.lines, 384 * KIB / METER_CHUNK);
+}
+END_TEST
+
+START_TEST(says_nothing_of_a_level_that_the_memory_does_not_fill)
+{
+	struct filled out;
+
+	model.cache[2].bytes = 8 * MIB;
+	model.cache[2].ways = 16;
+	model.cache[2].slices = 4;
+	ck_assert_int_eq(fill(POOL, ABOVE, &out), 0);
+}
+END_TEST
+
+START_TEST(says_nothing_where_no_level_is_left)
+{
+	struct filled out;
+
+	ck_assert_int_eq(fill(POOL, 384 * KIB / METER_CHUNK, &out), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fill");
+	TCase *tc = tcase_create("fill");
+
+	tcase_add_checked_fixture(tc, make_machine, NULL);
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, holds_sets_times_ways_whatever_is_replaced, 0, MACHINE_POLICIES);
+	tcase_add_test(tc, sees_that_offsets_share_sets_that_are_no_power_of_two);
+	tcase_add_test(tc, knows_lines_that_come_in_pairs_from_sets_that_are_shared);
+	tcase_add_test(tc, says_nothing_of_a_level_that_the_memory_does_not_fill);
+	tcase_add_test(tc, says_nothing_where_no_level_is_left);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}
