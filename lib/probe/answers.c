@@ -67,8 +67,7 @@ static void put_size(const struct geometry *g, const struct level_geometry *l,
 	out->size_high = l->high;
 	out->confidence = l->confidence;
 	out->ways = s->ways;
-	/* Lines longer than the first level's, or a prefetcher of pairs: not to be told. */
-	out->line = s->line > g->first.line ? 0 : s->line;
+	out->line = survey_has_line(s, &g->first) ? s->line : 0;
 	if (l->size && out->line)
 		out->sets = l->size / s->ways / out->line;
 	out->colours = l->colours;

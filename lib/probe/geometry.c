@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fill.h"
 #include "geometry.h"
 #include "shuffle.h"
 
@@ -23,6 +24,8 @@
 #define ROOM		1.7
 /* The same, over those at which the first of its sets overflows. */
 #define FULL		3.5
+/* The same, so that more lines are had than fill it. */
+#define MORE_THAN_FULL	2.5
 /* Less than this, and a larger pool is had first. */
 #define TOO_FEW		2
 /* Loads after which no larger pool is tried: half a minute of them. */
@@ -46,6 +49,12 @@
 #define WINDOW_NS	250.0
 /* So many sets at most, and lines that flush the level above are in them too. */
 #define FEW_CLASSES	3
+/* Sets of an exclusive level that lines which share one above have at least, for draws. */
+#define DRAWN_LEAST	6
+/* Sets that lines of all sets above are seen to share, over those of one, at least. */
+#define FEWER_SETS	0.8
+/* Draws that are off by more are no measure. */
+#define DRAWN_OCTAVES	1.5
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
 
@@ -201,6 +210,12 @@ static double colour_lines(const struct geometry *g)
 	return (double)s->ways * METER_CHUNK / (s->line ? s->line : METER_LINE);
 }
 
+/* Whether draws tell another number of classes than was counted. */
+static int contradicts(double drawn, const struct survey *s)
+{
+	return s->sorted && fabs(log2(drawn / s->classes)) > DRAWN_OCTAVES;
+}
+
 /*
  * Slices may have fewer sets than the level above: then lines of several of its sets
  * meet in one of this level, which lines of a single one do not show. So the sets
@@ -220,7 +235,7 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 		.rise = (size_t)(s->ways * s->classes),
 	};
 	/* Both in the same way: draws of an exclusive level are off, but alike. */
-	double own = s->holding == HOLDING_OTHER ? s->drawn : s->classes;
+	double own = s->holding != HOLDING_ALSO && s->drawn > 0 ? s->drawn : s->classes;
 	struct survey all = *s;
 	int err = hunt_open(&h, w->t, w->pages, w->npages);
 
@@ -230,10 +245,17 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 	all.above = h.above;
 	if (!err)
 		err = survey_count(&all, &h, &s->sweep[s->last]);
-	if (all.classes > 1)
+	/* Lines of all see no fewer sets; and draws that do not tell one do not tell the other. */
+	if (all.classes > FEWER_SETS * own && !contradicts(own, s))
 		*octaves = log2(own * set_bytes / METER_CHUNK / all.classes);
 	hunt_close(&h);
 	return err;
+}
+
+/* Whether its classes were taken out one by one, and as many as that explains. */
+static int is_counted(const struct survey *s)
+{
+	return s->sorted && has_classes(s, page_classes(s));
 }
 
 /*
@@ -256,6 +278,12 @@ static int is_as_counted(const struct survey *s)
 static double sure_of(const struct survey *s)
 {
 	if (!s->sorted && (s->holding == HOLDING_OTHER || (s->exact && !is_as_counted(s))))
+		return DOUBTFUL;
+	/* How many sets of the level above share one is told by draws, with few sets not well. */
+	if (s->exact && s->holding != HOLDING_ALSO && s->classes < DRAWN_LEAST)
+		return DOUBTFUL;
+	/* Told by the brim alone, and not seen to be exclusive. */
+	if (s->exact && s->nsweeps < 2 && s->holding == HOLDING_UNKNOWN)
 		return DOUBTFUL;
 	/* Members had to choose among draws. */
 	if (!s->sorted && s->agreed && 2 * s->agreed <= s->nestimates)
@@ -306,7 +334,7 @@ static int next_pool(struct ground *w, struct survey *s)
 	return err;
 }
 
-static int survey_from(struct ground *w, struct survey *s, unsigned int above)
+static void prepare(struct ground *w, struct survey *s, unsigned int above)
 {
 	s->t = w->t;
 	s->first = &w->g->first;
@@ -317,6 +345,11 @@ static int survey_from(struct ground *w, struct survey *s, unsigned int above)
 		s->second_hit = w->g->level[1].survey.hit;
 		s->second_lines = colour_lines(w->g);
 	}
+}
+
+static int survey_from(struct ground *w, struct survey *s, unsigned int above)
+{
+	prepare(w, s, above);
 	return survey_level(s);
 }
 
@@ -330,6 +363,7 @@ static int second(struct ground *w, struct survey *s)
 	int err = 0;
 
 	for (unsigned int i = 0; i < ATTEMPTS && !err; i++) {
+		asked.ways_before = s->ways ? s->ways : s->ways_before;
 		asked.found = s->found;
 		asked.members = s->members;
 		asked.among = s->among;
@@ -383,6 +417,41 @@ static int take_reach(struct ground *w, struct level_geometry *l, unsigned int a
 }
 
 /*
+ * A level from the third on. One that is exclusive is filled to the brim: lines of its
+ * sets that would flush the level above are in its sets as well. Where there are more
+ * sets, smallest sets tell its sweep better, and that counts with what filled it. Where
+ * neither tells it, ways of few classes may be those of two levels.
+ */
+static int survey_third(struct ground *w, struct survey *s, unsigned int above,
+			const struct reach *r)
+{
+	const int fills = (double)w->npool > MORE_THAN_FULL * r->begins;
+	struct survey full = *s;
+	int err = 0, told = 0;
+
+	if (fills) {
+		prepare(w, &full, above);
+		err = survey_brim(&full, r);
+		told = full.sorted && full.holding != HOLDING_ALSO;
+	}
+	if (!err && !(told && full.classes < DRAWN_LEAST) &&
+	    (w->is_last || (double)w->npool > TOO_FEW * r->begins))
+		err = survey_from(w, s, above);
+	if (err || !fills || s->holding == HOLDING_ALSO || is_counted(s))
+		return err;
+	if (told && s->votes > 1 && s->ways == full.ways) {
+		s->classes = full.classes;
+		s->classes_se = 0;
+		s->sorted = full.sorted;
+	} else if (told) {
+		*s = full;
+	} else {
+		s->votes = s->line = 0;
+	}
+	return 0;
+}
+
+/*
  * One more level, in lines that share a set of all above. What other guests of
  * the host use of a shared level changes meanwhile, so there its sets are not
  * looked for.
@@ -396,7 +465,8 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 
 	memset(l, 0, sizeof(*l));
 	err = take_reach(w, l, above->ways);
-	if (err)
+	/* So few lines that they do not even fill the level above: there is nothing to say. */
+	if (err || !l->reach.n)
 		return err;
 	/* Memory: what a miss costs was thought to be less than it is. */
 	if (to_ns(w->t, l->reach.hit) >= MEMORY_NS) {
@@ -406,9 +476,8 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;
-	if (!w->t->meter->is_guest && l->reach.rises &&
-	    (w->is_last || (double)w->npool > TOO_FEW * l->reach.begins))
-		err = survey_from(w, s, above->ways);
+	if (!w->t->meter->is_guest && l->reach.rises)
+		err = survey_third(w, s, above->ways, &l->reach);
 	if (!err && s->ways && s->classes > 0)
 		err = find_sharing(w, s, set_bytes, &octaves);
 	if (octaves >= 0.5)
@@ -517,6 +586,39 @@ static int go_further(struct ground *w, size_t max_bytes)
 	return err;
 }
 
+/* Lines that the second level holds at one offset, about, or more. */
+static size_t lines_above(const struct survey *s)
+{
+	return (size_t)ceil(fmax(s->ways * s->classes, (double)s->rise));
+}
+
+/*
+ * A third level that is not sure, by what it holds: no matter what its index and the
+ * one above are. An exclusive one may keep a stranger in each set, and hold one less.
+ */
+static int fill_third(struct ground *w, size_t max_bytes)
+{
+	struct level_geometry *l = &w->g->level[2];
+	const struct survey *above = &w->g->level[1].survey;
+	struct filled filled;
+	int err;
+
+	if (w->g->nlevels != 3 || w->t->meter->is_guest ||
+	    (l->size && (l->confidence >= SURE || l->survey.holding == HOLDING_OTHER)))
+		return 0;
+	err = fill_level(w->t, max_bytes, lines_above(above), &filled);
+	if (err <= 0)
+		return err;
+	l->size = l->low = l->high = filled.lines * METER_CHUNK / filled.fold;
+	l->confidence = l->survey.holding == HOLDING_ALSO ? SURE : DOUBTFUL;
+	l->colours = (unsigned int)(filled.lines / filled.ways / filled.fold);
+	l->survey.ways = filled.ways;
+	/* Prefetchers complete pairs: see survey.c. */
+	l->survey.line = filled.near > 1 ? 0 : filled.near ? above->line : METER_LINE;
+	mark(w, l);
+	return 0;
+}
+
 static int find(struct ground *w, size_t max_bytes)
 {
 	struct geometry *g = w->g;
@@ -550,6 +652,8 @@ static int find(struct ground *w, size_t max_bytes)
 	g->nlevels++;
 	if (l->survey.ways && to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS)
 		err = go_further(w, max_bytes);
+	if (!err)
+		err = fill_third(w, max_bytes);
 	l = &g->level[g->nlevels - 1];
 	g->beyond = fmax(l->survey.hit + l->survey.penalty, l->reach.beyond);
 	g->ends = to_ns(w->t, g->beyond) >= MEMORY_NS;

@@ -232,10 +232,11 @@ static double settled_misses(struct hunt *h, double clean)
 	return misses;
 }
 
-static int orders_of(const struct hunt *h, double misses)
+/* One of a large ring, but that it has no misses takes two. */
+static int orders_of(const struct hunt *h, double misses, int none)
 {
 	if (is_brief(h))
-		return 1;
+		return h->brief ? 1 : 1 + none;
 	return misses < MANY_MISSES || h->t->nring < FEW_LINES ? ORDERS_FEW : ORDERS;
 }
 
@@ -259,7 +260,7 @@ static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_
 		 h->penalty;
 	if (misses < LEAST_MISSES)
 		return 0;
-	for (int order = 0; !err && order < orders_of(h, misses); order++) {
+	for (int order = 0; !err && order < orders_of(h, misses, none); order++) {
 		/* Each time: what disturbs may have come and gone. */
 		err = hunt_clean_cost(h, pages, n, &clean);
 		if (!err)
@@ -331,7 +332,9 @@ int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full)
 	return found ? trial_ring(h->t, h->places, found, 0) : 0;
 }
 
-int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses)
+/* As hunt_misses(), of lines that are there in another order unless they are washed out. */
+static int count_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, int wash,
+			double *misses)
 {
 	size_t all = n;
 	double clean, cycles, before;
@@ -342,7 +345,7 @@ int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, doub
 		all = with_flush(h, h->list, n);
 	err = hunt_clean_cost(h, h->list, all, &clean);
 	/* After that: some of them were at the hunt's offset there, in another order. */
-	if (!err)
+	if (!err && wash)
 		err = hunt_wash(h, h->list, all, h->rise);
 	if (!err)
 		err = cost_of(h, h->list, all, flush ? h->nflush : 0, 1, all > SMALL ? 4 : 16,
@@ -357,4 +360,14 @@ int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, doub
 	if (!err)
 		*misses = (cycles - clean) * (double)all / h->penalty;
 	return err;
+}
+
+int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses)
+{
+	return count_misses(h, pages, n, flush, 1, misses);
+}
+
+int hunt_misses_again(struct hunt *h, const uint32_t *pages, size_t n, double *misses)
+{
+	return count_misses(h, pages, n, 1, 0, misses);
 }

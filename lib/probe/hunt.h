@@ -147,4 +147,7 @@ int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full);
 /* Misses a turn of @n lines (with the flush lines where @flush), at length. */
 int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses);
 
+/* The same with the flush lines, of lines that were there just before, in another order. */
+int hunt_misses_again(struct hunt *h, const uint32_t *pages, size_t n, double *misses);
+
 #endif

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <sonde/stats.h>
 #include "stride.h"
 
 /*
@@ -32,6 +33,11 @@
 /* What is said of the agreement where the same was not found twice. */
 #define DOUBT		0.5
 #define LINE_MAX	256
+/* Orders of one line more than ways, and the share that misses if nearly all of them do. */
+#define ORDERS_AGAIN	12
+#define ALL_MISS	0.7
+/* States before that are tried. */
+#define STIRS		3
 
 struct pair {
 	uint32_t same[2 * STRIDE_WAYS];
@@ -159,6 +165,21 @@ static int find_way_bytes(struct trial *t, struct stride *s)
 }
 
 /*
+ * Lines at and around two offsets, in any order. Where a prefetcher completes pairs, sets
+ * of the two halves of one get the same lines in the same order, and some replacements
+ * (FIFO) never part them again: what is in them before may.
+ */
+static int stir(struct trial *t, const struct stride *s, size_t a, size_t b)
+{
+	uint32_t places[STRIDE_WAYS + 1];
+
+	for (size_t i = 0; i <= s->ways; i++)
+		places[i] = place(i * s->way_bytes + a - (b - a) +
+				  sonde_rng_below(&t->rng, 4) * (b - a));
+	return trial_ring(t, places, s->ways + 1, 0);
+}
+
+/*
  * One line more than ways, some of them at @a, the others at @b: they fit if and
  * only if that is another line. What prefetchers bring besides may crowd the two
  * sets too, but not however the lines are shared out.
@@ -168,12 +189,14 @@ static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, i
 	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
 	int crowded = 1, err = 0;
 
-	for (int i = 0; i < 3 && crowded && !err; i++) {
+	for (int i = 0; i < 3 * STIRS && crowded && !err; i++) {
 		struct pair p = { .n = 0 };
 
-		add_run(&p, shares[i], s->way_bytes, 0, a);
-		add_run(&p, s->ways + 1 - shares[i], s->way_bytes, shares[i], b);
-		err = is_crowded(t, &p, &crowded);
+		add_run(&p, shares[i % 3], s->way_bytes, 0, a);
+		add_run(&p, s->ways + 1 - shares[i % 3], s->way_bytes, shares[i % 3], b);
+		err = stir(t, s, a, b);
+		if (!err)
+			err = is_crowded(t, &p, &crowded);
 	}
 	*fit = !crowded;
 	return err;
@@ -202,6 +225,7 @@ static int find_line(struct trial *t, struct stride *s)
 		err = fit_at(t, s, at + d / 2, at + d, &fit);
 	if (!fit)
 		s->line /= 2;
+	s->is_doubtful = !fit || s->line > METER_LINE;
 	return err;
 }
 
@@ -214,6 +238,58 @@ static int find_beyond(struct trial *t, struct stride *s)
 	for (size_t i = 0; i < n; i++)
 		places[i] = place(i * s->way_bytes);
 	return look(t, places, n, WARM_TURNS, &s->beyond);
+}
+
+/* Lines @first to @end at the way's stride. */
+static int ring_of(struct trial *t, const struct stride *s, size_t first, size_t end)
+{
+	uint32_t places[STRIDE_WAYS];
+	size_t n = 0;
+
+	for (size_t i = first; i < end && n < STRIDE_WAYS; i++)
+		places[n++] = place(i * s->way_bytes);
+	return trial_ring(t, places, n, 0);
+}
+
+/* Of one line more than ways, what share misses: in another order, or come anew. */
+static int share_of_misses(struct trial *t, const struct stride *s, int anew, double *share)
+{
+	const size_t n = s->ways + 1;
+	int err = trial_tick(t);
+
+	if (!err && anew)
+		err = ring_of(t, s, n, 3 * n);
+	if (!err)
+		err = ring_of(t, s, 0, n);
+	if (!err)
+		*share = (trial_look(t, WARM_TURNS, TURNS) - s->hit) / (s->beyond - s->hit);
+	return err;
+}
+
+/*
+ * Of what goes by order of arrival alone (goes_by_use() in survey.c says how that shows) two
+ * lines that a prefetcher of pairs brings look like one; where they are longer than most,
+ * or seem to be half as long as where they fit, that matters.
+ */
+static int doubt_line(struct trial *t, struct stride *s)
+{
+	double anew[ORDERS], again[ORDERS_AGAIN];
+	int err = 0;
+
+	for (int i = 0; i < ORDERS && !err; i++)
+		err = share_of_misses(t, s, 1, &anew[i]);
+	for (int i = 0; i < ORDERS_AGAIN && !err; i++)
+		err = share_of_misses(t, s, 0, &again[i]);
+	if (err)
+		return err;
+	sonde_stats_sort(anew, ORDERS);
+	sonde_stats_sort(again, ORDERS_AGAIN);
+	/* Two orders of three lines are all there are. */
+	s->is_doubtful = anew[ORDERS - 1] > ALL_MISS &&
+			 (s->ways <= 2 || again[ORDERS_AGAIN / 4] < ALL_MISS);
+	if (s->is_doubtful)
+		s->line = METER_LINE;
+	return 0;
 }
 
 static int find_once(struct trial *t, struct stride *s)
@@ -237,12 +313,15 @@ static int find_once(struct trial *t, struct stride *s)
 	err = find_way_bytes(t, s);
 	if (!err)
 		err = find_line(t, s);
-	return err ? err : find_beyond(t, s);
+	if (!err)
+		err = find_beyond(t, s);
+	return err || !s->is_doubtful ? err : doubt_line(t, s);
 }
 
 static int is_same(const struct stride *a, const struct stride *b)
 {
-	return a->ways == b->ways && a->way_bytes == b->way_bytes && a->line == b->line;
+	return a->ways == b->ways && a->way_bytes == b->way_bytes && a->line == b->line &&
+	       a->is_doubtful == b->is_doubtful;
 }
 
 /*

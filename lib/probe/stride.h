@@ -18,6 +18,7 @@
  * @ways: lines at one stride that fit, 0: no knee
  * @way_bytes: smallest stride at which no more fit
  * @line: bytes of a line, 0: not told
+ * @is_doubtful: it may as well be half or twice as long
  * @hit: cycles of a hit
  * @beyond: cycles where nothing fits
  * @agree: share of repetitions, at other offsets, that found the same ways
@@ -26,6 +27,7 @@ struct stride {
 	unsigned int ways;
 	size_t way_bytes;
 	unsigned int line;
+	int is_doubtful;
 	double hit, beyond;
 	double agree;
 	double sweep[STRIDE_WAYS + 2];	/* cycles a load of that many lines */

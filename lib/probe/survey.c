@@ -18,6 +18,15 @@
 #define SWEEP_ORDERS	6
 #define SWEEP_DRAWS	4
 #define LINE_MOST	256
+/* Orders of one line more than ways; the shares of them that miss, less and more than
+ * these, if all or half of them do; of the orders, most and some. */
+#define USE_ORDERS	12
+#define USE_ALL		0.9
+#define USE_HALF	0.6
+#define USE_MOST	9
+#define USE_SOME	2
+/* Classes that are to agree that it is by use. */
+#define BY_USE		2
 /* States before that are tried. */
 #define STIRS		8
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
@@ -223,12 +232,46 @@ static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint3
 	return over < 0 ? over : !over;
 }
 
+/*
+ * Whether a line that was used stays longer, or chance decides. If not, sets of the two
+ * halves of a pair that a prefetcher completes hold the same pages whatever is done (stir).
+ * What goes by order of arrival alone (FIFO) makes all of one line more than ways miss if
+ * they come anew, and if they are there in another order as many of them as come round in
+ * 1, 2, 3 turns: all, half, a third. 1, 0, -errno.
+ */
+static int goes_by_use(struct survey *s, struct hunt *h, const struct class *c)
+{
+	const struct sweep *w = &s->sweep[s->nsweeps - 1];
+	const double n = s->ways + 1;
+	int all = 0, between = 0, err = 0;
+	double x;
+
+	if (w->miss[s->ways + 1] < USE_ALL * n && w->miss[s->ways + 2] < USE_ALL * (n + 1))
+		return 1;
+	for (int i = 0; i < USE_ORDERS && !err; i++) {
+		err = hunt_misses_again(h, c->page, s->ways + 1, &x);
+		all += x > USE_ALL * n;
+		between += x > USE_HALF * n && x < USE_ALL * n;
+	}
+	/* Two orders of three lines are all there are. */
+	return err ? err : s->ways > 2 && (all + between >= USE_MOST || between >= USE_SOME);
+}
+
+/*
+ * The smallest distance at which they fit in any class; half of it where in none they fit
+ * across a border of such stretches either, as in the first level (stride.c).
+ */
 static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 {
 	const uint32_t at = LINE_MOST;
-	int fit = 0;
+	int fit = 0, across;
 	uint32_t d;
 
+	/* Lines go back and forth between it and the level above. */
+	if (s->holding == HOLDING_OTHER) {
+		s->line = s->line_above ? s->line_above : s->first->line;
+		return 0;
+	}
 	for (d = s->first->line; d <= LINE_MOST; d *= 2) {
 		fit = fit_at(s, h, c, at, at + d);
 		if (fit)
@@ -236,19 +279,36 @@ static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 	}
 	if (fit <= 0)
 		return fit;
-	fit = d > s->first->line ? fit_at(s, h, c, at + d / 2, at + d) : 1;
-	if (fit < 0)
-		return fit;
-	d = fit ? d : d / 2;
+	across = d > s->first->line ? fit_at(s, h, c, at + d / 2, at + d) : 1;
+	fit = across > 0 && d > s->first->line && !s->line_above ? goes_by_use(s, h, c) : 0;
+	if (across < 0 || fit < 0)
+		return across < 0 ? across : fit;
+	if (!s->apart || d < s->apart)
+		s->napart = s->nacross = s->by_use = 0;
+	if (s->napart && d > s->apart)
+		return 0;
+	s->apart = d;
+	s->napart++;
+	s->nacross += across > 0;
+	s->by_use += fit;
+	s->line = s->nacross ? d : d / 2;
 	/*
 	 * Where every load misses the level above, a prefetcher that completes pairs of
 	 * lines does all that lines twice as long do. There are such prefetchers, and
 	 * no such lines.
 	 */
-	if (d == 2 * s->line_above)
-		d = s->line_above;
-	s->line = s->line && s->line < d ? s->line : d;
+	if (s->line == 2 * s->line_above)
+		s->line = s->line_above;
 	return 0;
+}
+
+int survey_has_line(const struct survey *s, const struct stride *first)
+{
+	if (!s->line)
+		return 0;
+	if (s->line > first->line)
+		return s->nacross == s->napart && s->by_use >= BY_USE;
+	return !first->is_doubtful;
 }
 
 /* Pages looked at together: so many that they miss the level above. */
@@ -416,7 +476,7 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 
 static void vote(struct survey *s)
 {
-	const unsigned int before = s->ways;
+	const unsigned int before = s->ways ? s->ways : s->ways_before;
 
 	for (unsigned int i = 0; i < s->nsweeps; i++) {
 		unsigned int same = 0;
@@ -622,6 +682,35 @@ static int count_exactly(struct survey *s)
 	if (s->sorted && contradict(s->classes, estimate) && contradict(s->classes, members))
 		s->classes_se = s->classes;
 	return err;
+}
+
+int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
+		 const uint32_t *flush, size_t nflush)
+{
+	struct sweep *w = &s->sweep[0];
+	double least = 0;
+	struct hunt h;
+	int err;
+
+	s->ways = ways;
+	s->nflush = MIN(MIN(nflush, SURVEY_FLUSH * s->above), HUNT_WAYS);
+	memcpy(s->flush, flush, s->nflush * sizeof(*flush));
+	*w = (struct sweep){ .offset = s->offset, .ways = ways };
+	err = resume(s, &h);
+	if (!err)
+		err = hunt_refine(&h, c, MIN(crowd_of(s, ways), c->n));
+	if (!err)
+		err = take_sweep(&h, c, w);
+	/* In any order: where a tree keeps a stranger for long, one line less is a set. */
+	if (!err)
+		err = least_misses(&h, c, ways + 1, &least);
+	if (!err && w->miss[ways] < 0.5 && least > 0.5) {
+		s->nsweeps = 1;
+		remember(s, &h, c);
+		err = study(s, &h, c, NULL);
+	}
+	hunt_close(&h);
+	return err ? err : s->nsweeps > 0;
 }
 
 int survey_estimate(struct survey *s)

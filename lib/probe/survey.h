@@ -8,6 +8,7 @@
 #define SONDE_LIB_PROBE_SURVEY_H
 
 #include "hunt.h"
+#include "reach.h"
 #include "stride.h"
 
 /* Flush lines over ways of the level above: LRU needs one, others more. */
@@ -52,6 +53,8 @@ enum holding {
  * @brief: one class only, its ways and nothing else
  * @exact: whether the classes are to be counted one by one, and the pool's lines
  *         share a set of a level that is indexed by frames, so nothing folds
+ * @ways_before: ways of the classes that were found by an earlier survey: @found, @members
+ *               and @among are about those
  * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
  * @hit: cycles of a hit
@@ -76,6 +79,11 @@ enum holding {
  *        offset, where the index mixes bits of the offset with others; else 1
  * @doubtful: whether that was hard to tell
  * @line: bytes of a line, 0 if not told
+ * @apart: the smallest distance at which lines of a class were seen to be others
+ * @napart: classes in which that was seen
+ * @nacross: of these, those in which so are lines across a border of such stretches
+ * @by_use: of these, those in which a line that is used stays longer, where @apart is more
+ *          than a line of the first level
  * @holding: relation to the level above
  * @sweep: of the classes found, @nsweeps
  * @last: the sweep of @class
@@ -89,6 +97,7 @@ struct survey {
 	size_t npages;
 	double second_hit, second_lines;
 	int brief, exact;
+	unsigned int ways_before;
 	uint64_t until;
 	int seen;
 	double hit, kept, penalty;
@@ -104,7 +113,7 @@ struct survey {
 	double drawn;
 	unsigned int fold;
 	int doubtful;
-	unsigned int line;
+	unsigned int line, apart, napart, nacross, by_use;
 	enum holding holding;
 	struct sweep sweep[SURVEY_CLASSES];
 	unsigned int nsweeps, last;
@@ -113,6 +122,12 @@ struct survey {
 	uint32_t flush[HUNT_WAYS];
 	size_t nflush;
 };
+
+/*
+ * Whether its line is known: if it is longer than the first level's, it is not two that a
+ * prefetcher brings together.
+ */
+int survey_has_line(const struct survey *s, const struct stride *first);
 
 /* 0, -ENOMEM, -ECANCELED. @t, @first, @above and the pool are given. */
 int survey_level(struct survey *s);
@@ -136,6 +151,21 @@ int survey_estimate(struct survey *s);
  * be freed by the caller; how many pages are in none to *@left. 0, -errno.
  */
 int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left);
+
+/*
+ * A level by as many lines of the pool as it holds (brim.h), of which those of a class
+ * can take each other's places: @sorted and all that one class tells, or nothing. @r: of
+ * the level, with what is beyond it. 0, -errno.
+ */
+int survey_brim(struct survey *s, const struct reach *r);
+
+/*
+ * A class that was found otherwise, its first @ways lines and more of it, and @nflush
+ * lines that are none of it and overflow nothing: its sweep, and all that a class tells.
+ * 1, 0 if it does not overflow where it should, -errno.
+ */
+int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
+		 const uint32_t *flush, size_t nflush);
 
 /* How many sets the lines of the pool at one offset fall into, to the survey. */
 int survey_count(struct survey *s, struct hunt *h, const struct sweep *w);

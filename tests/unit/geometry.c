@@ -327,6 +327,36 @@ START_TEST(counts_the_sets_of_an_exclusive_third_level)
 }
 END_TEST
 
+/* Of few sets, and of replacement that others do not tell the classes of. */
+static const struct machine_cache exclusive[] = {
+	{ .bytes = 1536 * KIB, .ways = 12, .slices = 4, .policy = POLICY_FIFO },
+	{ .bytes = 1536 * KIB, .ways = 12, .slices = 4, .policy = POLICY_RANDOM },
+	{ .bytes = 1536 * KIB, .ways = 12, .slices = 4, .policy = POLICY_MRU },
+};
+
+START_TEST(fills_an_exclusive_third_level_to_the_brim)
+{
+	unsigned int told = 0;
+
+	for (size_t i = 0; i < sizeof(exclusive) / sizeof(*exclusive); i++) {
+		model.cache[2] = exclusive[i];
+		model.cache[2].cycles = 40;
+		model.cache[2].index = INDEX_SLICED;
+		model.cache[2].inclusion = EXCLUSIVE;
+		find(1);
+		ck_assert_uint_eq(g->nlevels, 3);
+		if (!g->level[2].size)
+			continue;
+		ck_assert_uint_eq(g->level[2].size, model.cache[2].bytes);
+		ck_assert_uint_eq(g->level[2].survey.ways, model.cache[2].ways);
+		ck_assert_uint_eq(g->level[2].survey.line, 64);
+		told++;
+	}
+	/* Not each time is the level above seen without a set's lines. */
+	ck_assert_uint_gt(told, 1);
+}
+END_TEST
+
 /* Misses of the third level are in what its draws cost, and it changes its mind. */
 START_TEST(tells_a_second_level_above_one_that_duels)
 {
@@ -410,6 +440,71 @@ START_TEST(tells_longer_lines_from_prefetched_ones)
 	assert_level(0, 32 * KIB, 8, 64);
 	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
 	ck_assert_uint_eq(g->level[1].survey.line, 128);
+}
+END_TEST
+
+static void make_small_level(enum machine_policy policy, unsigned int prefetch, unsigned int line)
+{
+	model.cache[1] = (struct machine_cache){
+		.bytes = 256 * KIB, .ways = 8, .cycles = 12, .policy = policy, .line = line,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.prefetch = prefetch;
+}
+
+/* By use, by chance or by order of arrival: which of these says how pairs would look. */
+START_TEST(says_that_a_line_is_longer_only_where_pairs_would_not_look_so)
+{
+	static const struct { enum machine_policy policy; unsigned int line; int is_told; } is[] = {
+		{ POLICY_LRU, 128, 1 }, { POLICY_SRRIP, 128, 1 }, { POLICY_RANDOM, 64, 1 },
+		{ POLICY_FIFO, 128, 0 }, { POLICY_FIFO, 64, 0 },
+	};
+
+	make_small_level(is[_i].policy, PREFETCH_PAIR, is[_i].line);
+	find(1);
+	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
+	ck_assert_int_eq(survey_has_line(&g->level[1].survey, &g->first), is[_i].is_told);
+	if (is[_i].is_told)
+		ck_assert_uint_eq(g->level[1].survey.line, is[_i].line);
+}
+END_TEST
+
+/* Prefetched pairs come into the first level if the second is exclusive, and FIFO keeps both. */
+START_TEST(says_no_wrong_line_of_a_first_level_that_pairs_come_into)
+{
+	make_small_level(POLICY_LRU, PREFETCH_PAIR, 64);
+	model.cache[0].policy = POLICY_FIFO;
+	model.cache[1].inclusion = EXCLUSIVE;
+	find(1);
+	ck_assert_uint_eq(g->level[0].size, 32 * KIB);
+	ck_assert(g->first.line == 64 || !survey_has_line(&g->level[0].survey, &g->first));
+	for (size_t i = 0; i < g->nlevels; i++)
+		ck_assert(!survey_has_line(&g->level[i].survey, &g->first) ||
+			  g->level[i].survey.line == 64);
+}
+END_TEST
+
+/* Rings of more lines than have several orders: one look is not to make them overflow. */
+START_TEST(looks_twice_at_large_rings_that_do_not_overflow)
+{
+	struct hunt h = { .above = 8, .penalty = 40, .hit = 11, .first_hit = 4 };
+	uint32_t pages[1500];
+	struct meter *meter;
+	struct trial t;
+
+	make_small_level(POLICY_LRU, 0, 64);
+	model.cache[1].bytes = 16 * MIB;
+	model.cache[1].ways = 16;
+	for (uint32_t i = 0; i < 1500; i++)
+		pages[i] = i;
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 1500), 0);
+	ck_assert_int_eq(hunt_open(&h, &t, pages, 1500), 0);
+	ck_assert_int_eq(hunt_overflows(&h, pages, 1100), 0);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
 }
 END_TEST
 
@@ -579,12 +674,16 @@ int main(void)
 	tcase_add_loop_test(tc, counts_classes_that_have_too_few_lines_to_overflow, 0, 2);
 	tcase_add_test(tc, divides_out_sets_of_the_second_level_that_share_one_of_the_third);
 	tcase_add_test(tc, counts_the_sets_of_an_exclusive_third_level);
+	tcase_add_test(tc, fills_an_exclusive_third_level_to_the_brim);
 	tcase_add_test(tc, tells_a_second_level_above_one_that_duels);
 	tcase_add_loop_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two, 0, 3);
 	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
 	tcase_add_loop_test(tc, counts_the_sets_of_a_fifo_with_a_mixed_index, 0, 2);
 	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
+	tcase_add_loop_test(tc, says_that_a_line_is_longer_only_where_pairs_would_not_look_so, 0, 5);
+	tcase_add_test(tc, says_no_wrong_line_of_a_first_level_that_pairs_come_into);
+	tcase_add_test(tc, looks_twice_at_large_rings_that_do_not_overflow);
 	tcase_add_test(tc, names_no_size_of_a_guests_last_level);
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
 	tcase_add_test(tc, true_frames_predict_plainly);
