@@ -19,8 +19,8 @@
 #define OFFSETS		2
 #define OFFSET_STEP	1280
 #define SETS		2
-/* Loads after which it is given up. */
-#define PATIENCE	1000000000
+/* Loads after which it is given up: half a minute of them. */
+#define PATIENCE	400000000
 /* All lines are tried so often at most. */
 #define ROUNDS		5
 
