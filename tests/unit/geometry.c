@@ -361,6 +361,7 @@ END_TEST
 START_TEST(tells_a_second_level_above_one_that_duels)
 {
 	model.cache[2].policy = POLICY_DIP;
+	model.is_guest = 1;	/* the third level takes long */
 	find(1);
 	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
 	ck_assert_uint_eq(g->level[1].survey.ways, 8);
@@ -426,6 +427,7 @@ START_TEST(tells_a_second_level_whose_next_is_hardly_larger)
 		.inclusion = EXCLUSIVE,
 	};
 	model.prefetch = PREFETCH_PAIR | PREFETCH_STRIDE | PREFETCH_REGION;
+	model.is_guest = 1;
 	find_in(16 * MIB, 1);
 	assert_level(1, MIB, 8, 64);
 	ck_assert_double_eq_tol(g->level[1].survey.penalty, 39 - 17, 3);
