@@ -148,7 +148,8 @@ static int measured_ways(const struct sonde_cache_level *level,
 	if (!level->ways)
 		return 0;
 	snprintf(buf, len, "measured %u", level->ways);
-	return claim->ways && claim->ways != (int)level->ways;
+	return claim->ways && claim->ways != (int)level->ways &&
+	       level->confidence >= SONDE_CACHE_SURE;
 }
 
 static int measured_line(const struct sonde_cache_level *level,
@@ -157,7 +158,8 @@ static int measured_line(const struct sonde_cache_level *level,
 	if (!level->line)
 		return 0;
 	snprintf(buf, len, "measured %u B", level->line);
-	return claim->line && claim->line != level->line;
+	return claim->line && claim->line != level->line &&
+	       level->confidence >= SONDE_CACHE_SURE;
 }
 
 static const struct quantity quantities[] = {

@@ -94,7 +94,9 @@ static enum verdict judge(const struct sonde_cache_level *level,
 	case 0:
 		return VERDICT_DISAGREES;
 	default:
-		return claim->size ? VERDICT_OPEN : VERDICT_NONE;
+		if (!claim->size)
+			return VERDICT_NONE;
+		return level->size ? VERDICT_UNSURE : VERDICT_OPEN;
 	}
 }
 
@@ -107,6 +109,8 @@ static const char *name_verdict(enum verdict verdict)
 		return "DISAGREES";
 	case VERDICT_OPEN:
 		return "not comparable";
+	case VERDICT_UNSURE:
+		return "differs, unsure";
 	default:
 		return "";
 	}

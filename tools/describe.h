@@ -15,6 +15,7 @@ enum verdict {
 	VERDICT_AGREES,
 	VERDICT_DISAGREES,
 	VERDICT_OPEN,		/* the size cannot be told, so nothing can */
+	VERDICT_UNSURE,		/* it is not the same, but that is not sure */
 };
 
 /**

@@ -231,11 +231,15 @@ struct sonde_cache_report {
 int sonde_probe_cache(const struct sonde_clock *clk, const struct sonde_cache_options *options,
 		      struct sonde_cache_report **report);
 
+/** SONDE_CACHE_SURE - the least confidence of what contradicts a claim. Since: 0.1 */
+#define SONDE_CACHE_SURE 0.9
+
 /**
  * sonde_cache_agrees() - hold a claim against a measurement of the same level
  *
- * Return: 1 if the claimed size lies within the measured interval, 0 if not,
- * -ENODATA if no size is claimed or none could be told.
+ * Return: 1 if the claimed size lies within the measured interval, 0 if not and
+ * the measurement is sure (SONDE_CACHE_SURE), -ENODATA if it is not, or if no size
+ * is claimed or none could be told.
  *
  * Since: 0.1
  */

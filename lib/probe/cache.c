@@ -241,7 +241,9 @@ int sonde_cache_agrees(const struct sonde_cache_level *level,
 {
 	if (!claim->size || !level->size)
 		return -ENODATA;
-	return claim->size >= level->size_low && claim->size <= level->size_high;
+	if (claim->size >= level->size_low && claim->size <= level->size_high)
+		return 1;
+	return level->confidence >= SONDE_CACHE_SURE ? 0 : -ENODATA;
 }
 
 static void free_level(struct sonde_cache_level *level)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "fill.h"
 #include "geometry.h"
@@ -20,6 +21,8 @@
 #define MEMORY_NS	45.0
 /* First pool for further levels; twice as large each time it was too small. */
 #define POOL_BYTES	((size_t)48 << 20)
+/* The only one in a guest, which has a part of the last level that is seldom larger. */
+#define GUEST_BYTES	((size_t)64 << 20)
 /* Lines of a pool over what the level holds of them. */
 #define ROOM		1.7
 /* The same, over those at which the first of its sets overflows. */
@@ -107,15 +110,16 @@ static int get_pages(struct ground *w, size_t bytes)
 	return 0;
 }
 
-static void add_first(struct geometry *g)
+static void put_first(struct geometry *g)
 {
-	struct level_geometry *l = &g->level[g->nlevels++];
+	struct level_geometry *l = &g->level[0];
 	const struct stride *f = &g->first;
 
 	l->size = l->low = l->high = f->ways * f->way_bytes;
-	l->confidence = f->agree > 0.5 ? 0.99 : DOUBTFUL;
+	l->confidence = f->is_sure ? 0.99 : DOUBTFUL;
 	l->survey = (struct survey){ .seen = 1, .hit = f->hit, .ways = f->ways, .line = f->line,
-				     .votes = (unsigned int)lround(5 * f->agree), .tried = 5 };
+				     .votes = (unsigned int)lround(STRIDE_OFFSETS * f->agree),
+				     .tried = STRIDE_OFFSETS };
 }
 
 static double odd_factor(double x)
@@ -561,10 +565,13 @@ static int go_further(struct ground *w, size_t max_bytes)
 {
 	struct geometry *g = w->g;
 	const struct survey *second_level = &g->level[1].survey;
-	size_t bytes = POOL_BYTES < max_bytes ? POOL_BYTES : max_bytes;
 	struct survey *again = calloc(1, sizeof(*again));
+	size_t bytes = POOL_BYTES;
 	int err = again ? 0 : -ENOMEM;
 
+	if (w->t->meter->is_guest)
+		max_bytes = bytes = MIN(GUEST_BYTES, max_bytes);
+	bytes = MIN(bytes, max_bytes);
 	while (!err) {
 		*again = (struct survey){ .brief = 1 };
 		w->is_last = bytes == max_bytes || w->t->loads > PATIENCE;
@@ -633,7 +640,8 @@ static int find(struct ground *w, size_t max_bytes)
 	if (err || !g->first.ways)
 		return err;
 	w->t->window_ns = WINDOW_NS;
-	add_first(g);
+	put_first(g);
+	g->nlevels++;
 	mark(w, &g->level[0]);
 	g->ends = to_ns(w->t, g->beyond) >= MEMORY_NS;
 	if (g->ends)
@@ -660,13 +668,37 @@ static int find(struct ground *w, size_t max_bytes)
 	return err;
 }
 
+/*
+ * By now somebody who had a way of the first level all the time may have gone. Then it is
+ * said anew, and nothing that rests on what was thought of it is sure.
+ */
+static int check_first(struct ground *w, double window_ns)
+{
+	struct geometry *g = w->g;
+	int holds = 1, err = 0;
+
+	w->t->window_ns = window_ns;
+	if (g->first.ways)
+		err = stride_holds(w->t, &g->first, &holds);
+	if (err || holds)
+		return err;
+	err = stride_find(w->t, &g->first);
+	put_first(g);
+	for (size_t i = 0; i < g->nlevels; i++)
+		g->level[i].confidence = fmin(g->level[i].confidence, DOUBTFUL);
+	return err;
+}
+
 int geometry_find(struct trial *t, size_t max_bytes, struct geometry *g)
 {
 	struct ground w = { .t = t, .g = g, .nsecond = POOL_PAGES };
+	double window_ns = t->window_ns;
 	int err;
 
 	memset(g, 0, sizeof(*g));
 	err = find(&w, max_bytes);
+	if (!err)
+		err = check_first(&w, window_ns);
 	g->ghz = t->meter->chain_cycles / t->chain_ns;
 	free(w.pages);
 	free(w.pool);

@@ -223,6 +223,9 @@ static int inner_level(struct search *w, size_t level, double seconds,
 	err = fit_slope(w, PLACED_RANDOMLY, slope_of(w, level), SLOPE_SIZES, seconds, &cap);
 	if (!err)
 		set_size(out, &cap, FIT_MARGIN);
+	/* Another guest may run on the core's other thread, and take a part of it. */
+	if (w->s->meter->is_guest)
+		out->confidence = fmin(out->confidence, SHARED_CONFIDENCE);
 	return err == -EINVAL ? 0 : err;
 }
 

@@ -24,15 +24,16 @@
 #define WARM_TURNS	24
 #define SETTLE_TURNS	160
 #define TURNS		8
-#define OFFSETS		5
 #define ORDERS		4
+/* Rounds of all offsets until lines that fit are seen to. */
+#define PATIENCE	4
 #define ATTEMPTS	8
 #define OFFSET_STEP	1344
-/* Of the offsets: the program's own lines have a way of some sets. */
-#define MAJORITY	0.6
-/* What is said of the agreement where the same was not found twice. */
-#define DOUBT		0.5
+/* Offsets at which they are, at least: others may have a way of all other sets. */
+#define VOTES		3
 #define LINE_MAX	256
+/* Where lines are looked for, and the first of the offsets. */
+#define AT		LINE_MAX
 /* Orders of one line more than ways, and the share that misses if nearly all of them do. */
 #define ORDERS_AGAIN	12
 #define ALL_MISS	0.7
@@ -63,24 +64,27 @@ static double least_excess(const struct pair *p)
 }
 
 /*
- * What the pair's first ring costs more. It says so only if it does in several
- * orders, and after long enough for any replacement to settle: something else
- * may have crowded the set for a moment, never uncrowded it.
+ * What the pair's first ring costs more, each at its best of several orders, and after
+ * long enough for any replacement to settle: something else may have crowded the set
+ * for a moment, never uncrowded it, and may have made the second ring dear. @clean:
+ * the least that the second cost so far, INFINITY at first.
  */
-static int excess(struct trial *t, const struct pair *p, double *cycles, double *extra)
+static int excess(struct trial *t, const struct pair *p, double *clean, double *cycles,
+		  double *extra)
 {
 	double spread = 0, same = 0;
 	int err = 0;
 
-	*extra = INFINITY;
-	for (unsigned int i = 0; i < ORDERS && *extra > least_excess(p) && !err; i++) {
+	*cycles = INFINITY;
+	for (unsigned int i = 0; i < ORDERS && !err; i++) {
 		err = look(t, p->spread, p->n, WARM_TURNS, &spread);
 		if (!err)
-			err = look(t, p->same, p->n, i ? SETTLE_TURNS : WARM_TURNS, &same);
-		if (same - spread < *extra) {
-			*extra = same - spread;
-			*cycles = same;
-		}
+			err = look(t, p->same, p->n, i > 1 ? SETTLE_TURNS : WARM_TURNS, &same);
+		*clean = fmin(*clean, spread);
+		*cycles = fmin(*cycles, same);
+		*extra = *cycles - *clean;
+		if (i && *extra <= least_excess(p))
+			break;
 	}
 	return err;
 }
@@ -114,13 +118,14 @@ static void add_run(struct pair *p, size_t n, size_t stride, size_t first, size_
 static int count_ways(struct trial *t, size_t offset, struct stride *s, unsigned int *ways)
 {
 	struct pair p;
-	double cycles = 0, extra;
+	double cycles = 0, extra = 0, clean;
 	int err;
 
 	for (unsigned int k = 1; k <= STRIDE_WAYS + 1; k++) {
 		p.n = 0;
+		clean = INFINITY;
 		add_run(&p, k, STRIDE_MAX, 0, offset);
-		err = excess(t, &p, &cycles, &extra);
+		err = excess(t, &p, &clean, &cycles, &extra);
 		if (err)
 			return err;
 		if (k <= 2 && (s->hit == 0 || cycles < s->hit))
@@ -136,25 +141,83 @@ static int count_ways(struct trial *t, size_t offset, struct stride *s, unsigned
 	return 0;
 }
 
-static int is_crowded(struct trial *t, struct pair *p, int *crowded)
+static int is_crowded(struct trial *t, struct pair *p, double *clean, int *crowded)
 {
-	double cycles = 0, extra = 0;
-	int err = excess(t, p, &cycles, &extra);
+	double cycles, extra = 0;
+	int err = excess(t, p, clean, &cycles, &extra);
 
 	*crowded = extra > least_excess(p);
+	return err;
+}
+
+/*
+ * At how many offsets @k lines at the largest stride fit if they are given time: what
+ * holds a way for some milliseconds only makes them seem too many.
+ */
+static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int *votes)
+{
+	double least[STRIDE_OFFSETS], clean = INFINITY, cycles = 0, extra, best = INFINITY;
+	struct pair p;
+	int err = 0;
+
+	for (unsigned int i = 0; i < STRIDE_OFFSETS; i++)
+		least[i] = NAN;
+	*votes = 0;
+	for (unsigned int round = 0; round < PATIENCE && *votes < STRIDE_OFFSETS && !err; round++) {
+		*votes = 0;
+		for (unsigned int i = 0; i < STRIDE_OFFSETS && !err; i++) {
+			p.n = 0;
+			add_run(&p, k, STRIDE_MAX, 0, (AT + i * OFFSET_STEP) % METER_CHUNK);
+			if (!(least[i] <= clean + least_excess(&p))) {
+				err = excess(t, &p, &clean, &cycles, &extra);
+				least[i] = fmin(least[i], cycles);
+			}
+			*votes += least[i] <= clean + least_excess(&p);
+			best = fmin(best, least[i] - clean);
+		}
+	}
+	s->sweep[k] = s->hit + fmax(best, 0);
+	s->nsweep = s->nsweep > k ? s->nsweep : k;
+	return err;
+}
+
+/*
+ * From what was counted at one offset: the most lines that fit at some. Nothing adds a
+ * way, so where others do not agree, others have it there.
+ */
+static int settle_ways(struct trial *t, struct stride *s)
+{
+	unsigned int votes = 0, more = STRIDE_OFFSETS;
+	int err = vote(t, s, s->ways, &votes);
+
+	while (!err && s->ways && votes < VOTES) {
+		s->ways--;
+		err = vote(t, s, s->ways, &votes);
+	}
+	while (!err) {
+		err = vote(t, s, s->ways + 1, &more);
+		if (err || more < VOTES || s->ways == STRIDE_WAYS)
+			break;
+		s->ways++;
+		votes = more;
+	}
+	s->agree = (double)votes / STRIDE_OFFSETS;
+	s->is_sure = votes && !more;
 	return err;
 }
 
 static int find_way_bytes(struct trial *t, struct stride *s)
 {
 	struct pair p;
+	double clean;
 	int crowded, err;
 
 	s->way_bytes = STRIDE_MAX;
 	while (s->way_bytes > METER_LINE) {
 		p.n = 0;
-		add_run(&p, s->ways + 1, s->way_bytes / 2, 0, 0);
-		err = is_crowded(t, &p, &crowded);
+		clean = INFINITY;
+		add_run(&p, s->ways + 1, s->way_bytes / 2, 0, AT);
+		err = is_crowded(t, &p, &clean, &crowded);
 		if (err)
 			return err;
 		if (!crowded)
@@ -184,7 +247,8 @@ static int stir(struct trial *t, const struct stride *s, size_t a, size_t b)
  * only if that is another line. What prefetchers bring besides may crowd the two
  * sets too, but not however the lines are shared out.
  */
-static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, int *fit)
+static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, double *clean,
+		  int *fit)
 {
 	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
 	int crowded = 1, err = 0;
@@ -196,7 +260,7 @@ static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, i
 		add_run(&p, s->ways + 1 - shares[i % 3], s->way_bytes, shares[i % 3], b);
 		err = stir(t, s, a, b);
 		if (!err)
-			err = is_crowded(t, &p, &crowded);
+			err = is_crowded(t, &p, clean, &crowded);
 	}
 	*fit = !crowded;
 	return err;
@@ -209,12 +273,13 @@ static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, i
  */
 static int find_line(struct trial *t, struct stride *s)
 {
-	const size_t at = LINE_MAX;
+	const size_t at = AT;
+	double clean = INFINITY;	/* all rings are of the same pages */
 	int fit = 0, err = 0;
 	size_t d;
 
 	for (d = METER_PLACE; d <= LINE_MAX && d < s->way_bytes && !err; d *= 2) {
-		err = fit_at(t, s, at, at + d, &fit);
+		err = fit_at(t, s, at, at + d, &clean, &fit);
 		if (fit)
 			break;
 	}
@@ -222,7 +287,7 @@ static int find_line(struct trial *t, struct stride *s)
 		return err;
 	s->line = (unsigned int)d;
 	if (d > METER_PLACE)
-		err = fit_at(t, s, at + d / 2, at + d, &fit);
+		err = fit_at(t, s, at + d / 2, at + d, &clean, &fit);
 	if (!fit)
 		s->line /= 2;
 	s->is_doubtful = !fit || s->line > METER_LINE;
@@ -234,10 +299,17 @@ static int find_beyond(struct trial *t, struct stride *s)
 {
 	uint32_t places[STRIDE_WAYS];
 	size_t n = 3 * s->ways < STRIDE_WAYS ? 3 * s->ways : STRIDE_WAYS;
+	double cycles = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < n; i++)
 		places[i] = place(i * s->way_bytes);
-	return look(t, places, n, WARM_TURNS, &s->beyond);
+	s->beyond = INFINITY;
+	for (unsigned int i = 0; i < ORDERS && !err; i++) {
+		err = look(t, places, n, WARM_TURNS, &cycles);
+		s->beyond = fmin(s->beyond, cycles);
+	}
+	return err;
 }
 
 /* Lines @first to @end at the way's stride. */
@@ -294,23 +366,15 @@ static int doubt_line(struct trial *t, struct stride *s)
 
 static int find_once(struct trial *t, struct stride *s)
 {
-	unsigned int ways[OFFSETS], same = 0;
-	int err = 0;
+	int err;
 
 	memset(s, 0, sizeof(*s));
-	for (unsigned int i = 0; i < OFFSETS && !err; i++)
-		err = count_ways(t, (OFFSETS - 1 - i) * OFFSET_STEP % METER_CHUNK, s, &ways[i]);
-	if (err)
+	err = count_ways(t, AT, s, &s->ways);
+	if (err || !s->ways)
 		return err;
-	/* The least: a set is crowded or not, but another program's line may crowd it. */
-	for (unsigned int i = 0; i < OFFSETS; i++)
-		s->ways = ways[i] > s->ways ? ways[i] : s->ways;
-	for (unsigned int i = 0; i < OFFSETS; i++)
-		same += ways[i] == s->ways;
-	s->agree = (double)same / OFFSETS;
-	if (!s->ways)
-		return 0;
-	err = find_way_bytes(t, s);
+	err = settle_ways(t, s);
+	if (!err)
+		err = find_way_bytes(t, s);
 	if (!err)
 		err = find_line(t, s);
 	if (!err)
@@ -322,6 +386,14 @@ static int is_same(const struct stride *a, const struct stride *b)
 {
 	return a->ways == b->ways && a->way_bytes == b->way_bytes && a->line == b->line &&
 	       a->is_doubtful == b->is_doubtful;
+}
+
+/* Powers of two and three of them: what others leave of such are mostly not. */
+static int are_usual(unsigned int ways)
+{
+	while (ways > 1 && ways % 2 == 0)
+		ways /= 2;
+	return ways == 1 || ways == 3;
 }
 
 /*
@@ -343,9 +415,18 @@ int stride_find(struct trial *t, struct stride *s)
 		seen = is_same(&once, s) ? seen : 0;
 		if (!is_same(&once, s) || once.agree > s->agree)
 			*s = once;
-		seen += once.agree >= MAJORITY;
+		seen += once.is_sure;
 	}
-	if (seen < 2)
-		s->agree = fmin(s->agree, DOUBT);
+	s->is_sure = seen >= 2 && are_usual(s->ways);
+	return err;
+}
+
+int stride_holds(struct trial *t, const struct stride *s, int *holds)
+{
+	struct stride again = *s;
+	unsigned int votes = 0;
+	int err = vote(t, &again, s->ways + 1, &votes);
+
+	*holds = !votes;
 	return err;
 }

@@ -11,6 +11,8 @@
 /* Largest way and associativity looked for; the pool must hold their product. */
 #define STRIDE_MAX	(128UL << 10)
 #define STRIDE_WAYS	64
+/* Offsets at which ways are counted. */
+#define STRIDE_OFFSETS	16
 #define STRIDE_CHUNKS	((STRIDE_WAYS + 1) * STRIDE_MAX / METER_CHUNK)
 
 /**
@@ -21,7 +23,8 @@
  * @is_doubtful: it may as well be half or twice as long
  * @hit: cycles of a hit
  * @beyond: cycles where nothing fits
- * @agree: share of repetitions, at other offsets, that found the same ways
+ * @agree: share of offsets at which as many lines as ways were seen to fit
+ * @is_sure: the same was found twice, at no offset did one more fit, and there are such
  */
 struct stride {
 	unsigned int ways;
@@ -30,6 +33,7 @@ struct stride {
 	int is_doubtful;
 	double hit, beyond;
 	double agree;
+	int is_sure;
 	double sweep[STRIDE_WAYS + 2];	/* cycles a load of that many lines */
 	unsigned int nsweep;		/* sweep[1..nsweep] are there */
 };
@@ -44,5 +48,8 @@ static inline unsigned int stride_lines(const struct stride *s)
 
 /* 0, -ENOMEM, -ECANCELED. The meter has STRIDE_CHUNKS chunks or more. */
 int stride_find(struct trial *t, struct stride *s);
+
+/* Whether one line more than ways still does not fit, to *@holds. 0, -errno. */
+int stride_holds(struct trial *t, const struct stride *s, int *holds);
 
 #endif

@@ -129,12 +129,12 @@ static void catch_up(struct core *c, unsigned int i, size_t set)
 {
 	struct hierarchy *h = c->h;
 	uint32_t *word = store_word(c->level[i], set), now = (uint32_t)(c->ns / STAMP_NS) + 1;
-	double elapsed = *word ? (now - *word) * STAMP_NS * 1e-9 : 1e9;
+	double elapsed = *word && *word != now ? (now - *word) * STAMP_NS * 1e-9 : 1e9;
 	double expected = elapsed * h->model->noise.neighbour_hz, chance;
 	uint32_t lines;
 
 	h->journal.is_lost = 1;
-	if (*word == now)
+	if (*word == now && !isinf(h->model->noise.neighbour_hz))
 		return;
 	*word = now;
 	/* Most stretches are so short that at most one line was used. */
@@ -362,6 +362,8 @@ double hierarchy_load(struct core *c, uint32_t place)
 		return spent(c, before, go_to_memory(c, place), 0);
 	tag = tag_of(h, 0, place);
 	set = set_of(h, 0, place);
+	if (h->n == 1 && h->model->noise.neighbour > 0)
+		catch_up(c, 0, set);
 	way = store_find(c->level[0], set, tag);
 	if (way < 0)
 		return load_beyond(c, place, before);

@@ -128,7 +128,7 @@ struct machine_tlb {
  * @neighbour: largest share of the last level that somebody else may use; how
  *             much it is changes every few milliseconds. It wants that much of
  *             it and has to compete: it touches each of its lines
- * @neighbour_hz: times a second
+ * @neighbour_hz: times a second; INFINITY: before each load
  * @drift: largest deviation of the core clock, a share of it
  */
 struct machine_noise {

@@ -112,6 +112,8 @@ double noise_normal(struct hierarchy *h)
 
 void noise_start(struct core *c)
 {
+	if (c->h->share <= 0)
+		c->h->share = c->h->model->noise.neighbour * hierarchy_chance(c->h);
 	for (unsigned int e = 0; e < EVENTS; e++)
 		draw_next(c, e);
 	find_next(c);

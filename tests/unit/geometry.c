@@ -91,7 +91,7 @@ START_TEST(knows_nothing_of_replacement_and_needs_not)
 {
 	model.cache[1].policy = policies[_i];
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
-	find(3);
+	find(1);
 	ck_assert_uint_eq(g->nlevels, 2);
 	assert_level(1, 256 * KIB, 8, 64);
 }

@@ -399,12 +399,16 @@ END_TEST
 
 START_TEST(holds_a_claim_against_the_interval)
 {
-	struct sonde_cache_level level = { .size = 100, .size_low = 90, .size_high = 110 };
+	struct sonde_cache_level level = {
+		.size = 100, .size_low = 90, .size_high = 110, .confidence = 0.95,
+	};
 	struct sonde_cache_claim claim = { .size = 90 };
 
 	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), 1);
 	claim.size = 111;
 	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), 0);
+	level.confidence = 0.6;
+	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), -ENODATA);
 	claim.size = 0;
 	ck_assert_int_eq(sonde_cache_agrees(&level, &claim), -ENODATA);
 	claim.size = 100;
