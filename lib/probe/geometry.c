@@ -679,6 +679,8 @@ static int check_first(struct ground *w, double window_ns)
 
 	w->t->window_ns = window_ns;
 	if (g->first.ways)
+		err = w->t->meter->ops->pages(w->t->meter, STRIDE_CHUNKS);
+	if (g->first.ways && !err)
 		err = stride_holds(w->t, &g->first, &holds);
 	if (err || holds)
 		return err;
