@@ -263,6 +263,8 @@ static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_
 	for (int order = 0; !err && order < orders_of(h, misses, none); order++) {
 		/* Each time: what disturbs may have come and gone. */
 		err = hunt_clean_cost(h, pages, n, &clean);
+		if (!err && h->washes && order)
+			err = hunt_wash(h, pages, n, h->rise);
 		if (!err)
 			err = trial_ring(h->t, places, n, tail);
 		if (!err)
@@ -326,10 +328,10 @@ int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full)
 		h->is_measured[pages[i]] = 1;
 	for (size_t i = 0; i < h->npages && found < WASH * full; i++, at = (at + 1) % h->npages)
 		if (!h->is_measured[h->pages[at]])
-			to_places(h, &h->pages[at], 1, 1, &h->places[found++]);
+			to_places(h, &h->pages[at], 1, 1, &h->ring[found++]);
 	for (size_t i = 0; i < n; i++)
 		h->is_measured[pages[i]] = 0;
-	return found ? trial_ring(h->t, h->places, found, 0) : 0;
+	return found ? trial_ring(h->t, h->ring, found, 0) : 0;
 }
 
 /* As hunt_misses(), of lines that are there in another order unless they are washed out. */

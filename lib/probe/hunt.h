@@ -48,6 +48,7 @@ struct gauge {
  * @brief: a wrong answer is soon found out: look once
  * @hasty: members that are not do little harm: look once at each
  * @pure: no flush line is of a class that is looked for
+ * @washes: other lines are walked before each further order of a ring
  */
 struct hunt {
 	struct trial *t;
@@ -65,7 +66,7 @@ struct hunt {
 	double penalty;
 	size_t rise;
 	uint64_t until;
-	int brief, hasty, pure;
+	int brief, hasty, pure, washes;
 	uint32_t *ring, *list, *places;	/* room for the pool */
 	unsigned char *is_measured;	/* by page: none to wash with */
 };
