@@ -18,24 +18,29 @@
  * @offset: bytes into each page
  * @pages: those of the pool: first the @n whose lines the level holds together,
  *         then @left that are to be tried, then those that did not fit
- * @room: pages of the meter, of which @npages are tried
+ * @room: pages that there are, of which @npages are tried
+ * @nnumbers: one more than their highest number
  * @above: lines that the level above holds at one offset
+ * @is_second: the level above is the first, which tells offsets apart: lines at others are
+ *             no ballast
  * @orders: that are tried until no more lines settle
  * @tries: looks until lines that hide are given up
  * @until: loads of the trial after which the level is
  * @hit: cycles of a hit
  * @miss: cycles of a miss
  * @missed: by page: in the last look
+ * @set: lines of a set, ways and one, of which the first does not fit
  */
 struct fill {
 	struct trial *t;
 	uint32_t offset;
 	uint32_t *pages;
-	size_t npages, n, left, room, above;
-	int orders, tries;
+	size_t npages, n, left, room, nnumbers, above;
+	int is_second, orders, tries;
 	uint64_t until;
 	double hit, miss;
 	unsigned char *missed;
+	struct class set;
 	uint32_t *list, *places;	/* room for the pool */
 	double *cycles, *sorted;
 	struct meter_window *windows;
@@ -43,6 +48,8 @@ struct fill {
 
 /* 0, -ENOMEM. The pool is @npages fresh pages of the meter. */
 int fill_open(struct fill *f, struct trial *t, size_t npages);
+/* The same of @npages @pages that the meter has. */
+int fill_open_pages(struct fill *f, struct trial *t, const uint32_t *pages, size_t npages);
 void fill_close(struct fill *f);
 
 /*
@@ -51,6 +58,12 @@ void fill_close(struct fill *f);
  * pool does not overflow it or nothing is far from it, -errno.
  */
 int fill_calibrate(struct fill *f, size_t above, size_t *begins);
+
+/*
+ * The same where @rise lines were seen to overflow the level, and the next one may not be
+ * much larger.
+ */
+int fill_calibrate_second(struct fill *f, size_t above, size_t rise, size_t *begins);
 
 /*
  * Walk lines of @pages in other orders until no more of them settle in @idle. How many
@@ -90,6 +103,12 @@ int fill_again(struct fill *f, size_t *fit);
 int fill_find_set(struct fill *f, uint32_t x, struct class *c);
 
 /*
+ * Whether the line that did not fit does at another offset in its page: else it is entries
+ * of translation that the pages overflow. 1, 0, -errno.
+ */
+int fill_is_cache(struct fill *f);
+
+/*
  * Whether lines @distance bytes away share the sets. 1, 0, -ERANGE if only some do,
  * -errno.
  */
@@ -114,5 +133,11 @@ struct filled {
  * 1, 0 if it could not be told, -errno.
  */
 int fill_level(struct trial *t, size_t max_bytes, size_t above, struct filled *out);
+
+/*
+ * The second level, which @rise lines at one offset of the pool of @f were seen to overflow;
+ * the first holds @above. @f remains open. 1, 0 if it could not be told, -errno.
+ */
+int fill_second(struct fill *f, size_t above, size_t rise, struct filled *out);
 
 #endif

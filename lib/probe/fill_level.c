@@ -19,8 +19,9 @@
 #define OFFSETS		2
 #define OFFSET_STEP	1280
 #define SETS		2
-/* Loads after which it is given up: half a minute of them. */
+/* Loads after which it is given up: half a minute of them; of a second level, some seconds. */
 #define PATIENCE	400000000
+#define PATIENCE_SECOND	100000000
 /* All lines are tried so often at most. */
 #define ROUNDS		5
 
@@ -38,28 +39,38 @@ static double lacking(double n, unsigned int ways, double mean)
 static int find_ways(struct fill *f, unsigned int *ways)
 {
 	unsigned int first = 0;
-	struct class s;
+	struct class *s = &f->set;
 	int err;
 
 	for (size_t i = 0; i < SETS; i++) {
 		if (f->n + i >= f->npages)
 			return 0;
-		err = fill_find_set(f, f->pages[f->n + i], &s);
+		err = fill_find_set(f, f->pages[f->n + i], s);
 		if (err <= 0)
 			return err;
 		/* Two lines alone: something else overflows. */
-		if (s.n < 3 || (first && first != s.n - 1))
+		if (s->n < 3 || (first && first != s->n - 1))
 			return 0;
-		first = (unsigned int)s.n - 1;
+		first = (unsigned int)s->n - 1;
 	}
 	*ways = first;
 	return 1;
 }
 
+/*
+ * Second levels have a power of two. A tree that keeps a stranger in a set has one line less of
+ * it, and then there seem to be fewer.
+ */
+static int has_sets(const struct fill *f, size_t sets)
+{
+	return !f->is_second || !(sets & (sets - 1));
+}
+
 /* Whether it holds whole sets, as many as at the offset before. */
 static int is_full(const struct fill *f, const struct filled *out)
 {
-	return out->ways && f->n % out->ways == 0 && (!out->lines || out->lines == f->n);
+	return out->ways && f->n % out->ways == 0 && has_sets(f, f->n / out->ways) &&
+	       (!out->lines || out->lines == f->n);
 }
 
 /* More of the pool where chance leaves some set without lines. Whether it is enough. */
@@ -173,4 +184,19 @@ int fill_level(struct trial *t, size_t max_bytes, size_t above, struct filled *o
 		err = fill_both(&f, begins, out);
 	fill_close(&f);
 	return err;
+}
+
+int fill_second(struct fill *f, size_t above, size_t rise, struct filled *out)
+{
+	size_t begins = 0;
+	int err;
+
+	*out = (struct filled){ .lines = 0 };
+	f->until = f->t->loads + PATIENCE_SECOND;
+	err = fill_calibrate_second(f, above, rise, &begins);
+	if (err <= 0)
+		return err;
+	f->npages = MIN(f->npages, ROOM * begins);
+	err = fill_both(f, begins, out);
+	return err > 0 ? fill_is_cache(f) : err;
 }

@@ -16,6 +16,13 @@
 #define SAMPLE		1024
 /* Lines over those that the level above holds, so that it holds none. */
 #define CROWD		5
+/* The same, of a second level, in half of those that overflow it: so most miss the first. */
+#define FEW_OVER	2
+/* Lines over those that were seen to overflow it, of which many miss and many do not. */
+static const double overflows[] = { 1.3, 1, 1.6, 0.8, 2 };
+/* The share of lines that cost less than most hits, and than most misses. */
+#define HITS		0.2
+#define MISSES		0.8
 /* Lines of a ring at least. */
 #define FEWEST		64
 /* A miss costs more than a hit by this share at least. */
@@ -34,28 +41,50 @@
 #define CHUNK		4
 #define CHUNKS_MOST	16
 
+static int get_room(struct fill *f)
+{
+	const size_t n = f->room;
+
+	f->pages = malloc(n * sizeof(*f->pages));
+	f->list = malloc(n * sizeof(*f->list));
+	f->places = malloc(2 * n * sizeof(*f->places));
+	f->missed = calloc(f->nnumbers, 1);
+	f->cycles = malloc(2 * n * sizeof(*f->cycles));
+	f->sorted = malloc(2 * n * sizeof(*f->sorted));
+	f->windows = malloc(STRETCH * sizeof(*f->windows));
+	return f->pages && f->list && f->places && f->missed && f->cycles && f->sorted &&
+	       f->windows ? 0 : -ENOMEM;
+}
+
 int fill_open(struct fill *f, struct trial *t, size_t npages)
 {
 	int err = t->meter->ops->pages(t->meter, npages);
 
+	f->t = t;
+	f->npages = f->room = f->nnumbers = npages;
+	if (!err)
+		err = get_room(f);
 	if (err)
 		return err;
-	f->t = t;
-	f->npages = f->room = npages;
-	f->pages = malloc(npages * sizeof(*f->pages));
-	f->list = malloc(npages * sizeof(*f->list));
-	f->places = malloc(2 * npages * sizeof(*f->places));
-	f->missed = calloc(npages, 1);
-	f->cycles = malloc(2 * npages * sizeof(*f->cycles));
-	f->sorted = malloc(2 * npages * sizeof(*f->sorted));
-	f->windows = malloc(STRETCH * sizeof(*f->windows));
-	if (!f->pages || !f->list || !f->places || !f->missed || !f->cycles || !f->sorted ||
-	    !f->windows)
-		return -ENOMEM;
 	for (size_t i = 0; i < npages; i++)
 		f->pages[i] = (uint32_t)i;
 	shuffle(&t->rng, f->pages, npages);
 	return 0;
+}
+
+int fill_open_pages(struct fill *f, struct trial *t, const uint32_t *pages, size_t npages)
+{
+	int err;
+
+	f->t = t;
+	f->npages = f->room = npages;
+	f->nnumbers = 0;
+	for (size_t i = 0; i < npages; i++)
+		f->nnumbers = MAX(f->nnumbers, (size_t)pages[i] + 1);
+	err = get_room(f);
+	if (!err)
+		memcpy(f->pages, pages, npages * sizeof(*pages));
+	return err;
 }
 
 void fill_close(struct fill *f)
@@ -85,7 +114,7 @@ static void add_ballast(struct fill *f, size_t *n, uint32_t other)
 	size_t at = sonde_rng_below(&f->t->rng, f->npages);
 	uint32_t offset;
 
-	for (size_t i = 0; *n < CROWD * f->above && i < f->npages; i++) {
+	for (size_t i = 0; !f->is_second && *n < CROWD * f->above && i < f->npages; i++) {
 		offset = f->offset ^ (uint32_t)(1 + i % 3) * METER_CHUNK / 4;
 		if (offset != other)
 			add_place(f, n, f->pages[(at + i) % f->npages], offset);
@@ -183,7 +212,7 @@ int fill_settle(struct fill *f, const uint32_t *pages, size_t n, int idle, size_
 		if (err)
 			return err;
 		go(f, SETTLE);
-		memset(f->missed, 0, f->room);
+		memset(f->missed, 0, f->nnumbers);
 		*missing = count_misses(f);
 		if (!*missing)
 			break;
@@ -257,19 +286,12 @@ static int cost_of(struct fill *f, size_t n, double p, double *cycles)
 	return 0;
 }
 
-int fill_calibrate(struct fill *f, size_t above, size_t *begins)
+/* From @n lines on, which do not overflow the level. */
+static int find_begin(struct fill *f, size_t n, size_t *begins)
 {
-	size_t n = MAX(above, FEWEST), missing = 0;
+	size_t missing = 0;
 	int err;
 
-	f->above = above;
-	if (n >= f->npages)
-		return 0;
-	err = cost_of(f, n, 0.5, &f->hit);
-	if (!err)
-		err = cost_of(f, f->npages, 0.75, &f->miss);
-	if (err || f->miss < (1 + FAR) * f->hit)
-		return err;
 	for (*begins = n / 2; n < f->npages; n = (size_t)(STEP * (double)n)) {
 		err = fill_settle(f, f->pages, n, ORDERS_FEW, &missing);
 		if (err)
@@ -279,4 +301,49 @@ int fill_calibrate(struct fill *f, size_t above, size_t *begins)
 		*begins = n;
 	}
 	return 0;
+}
+
+int fill_calibrate(struct fill *f, size_t above, size_t *begins)
+{
+	size_t n = MAX(above, FEWEST);
+	int err;
+
+	f->above = above;
+	if (n >= f->npages)
+		return 0;
+	err = cost_of(f, n, 0.5, &f->hit);
+	if (!err)
+		err = cost_of(f, f->npages, 0.75, &f->miss);
+	return err || f->miss < (1 + FAR) * f->hit ? err : find_begin(f, n, begins);
+}
+
+/*
+ * What lines cost in a quantile that hit, and in one that miss, of one ring: translation is
+ * in both.
+ */
+static int cost_of_both(struct fill *f, size_t n)
+{
+	int err = cost_of(f, n, HITS, &f->hit);
+
+	if (!err)
+		f->miss = quantile_of(f, f->t->nring, MISSES);
+	return err;
+}
+
+/* Of more lines all may miss, and the next level too; of fewer none. */
+int fill_calibrate_second(struct fill *f, size_t above, size_t rise, size_t *begins)
+{
+	const size_t n = rise / 2;
+	int err = 0;
+
+	f->above = above;
+	f->is_second = 1;
+	if (n < FEW_OVER * above)
+		return 0;
+	for (size_t i = 0; i < sizeof(overflows) / sizeof(*overflows) && !err; i++) {
+		err = cost_of_both(f, MIN((size_t)(overflows[i] * (double)rise), f->npages));
+		if (!err && f->miss >= (1 + FAR) * f->hit)
+			return find_begin(f, n, begins);
+	}
+	return err;
 }

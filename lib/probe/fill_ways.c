@@ -14,6 +14,10 @@
 /* Lines at another offset, over those that the level holds at one. */
 #define SOME		8
 #define DRAWS		3
+/* And over those that the first level holds, which would not come to the second. */
+#define OVER_FIRST	3
+/* Between other offsets of the page of a line that does not fit. */
+#define ELSEWHERE	320
 /* Shares of them that miss if they share sets, and if they do not. */
 #define SHARES		0.3
 #define SHARES_NOT	0.1
@@ -111,17 +115,33 @@ int fill_find_set(struct fill *f, uint32_t x, struct class *c)
 	return 0;
 }
 
+int fill_is_cache(struct fill *f)
+{
+	size_t missing = 1;
+	int err = 0;
+
+	/* A prefetcher may bring the line that does not fit, but not wherever it looks from. */
+	for (uint32_t d = 2 * METER_LINE; d < METER_CHUNK && missing && !err; d += ELSEWHERE)
+		err = fill_look_beside(f, f->set.page, 1, f->offset ^ d, &missing);
+	return err ? err : !missing;
+}
+
 int fill_shares_sets(struct fill *f, uint32_t distance)
 {
-	const size_t n = MIN(f->n / SOME, f->npages - f->n);
-	uint32_t *rest = f->pages + f->n;
+	const size_t most = f->is_second ? f->n : f->npages - f->n;
+	const size_t least_lines = f->is_second ? OVER_FIRST * f->above : 0;
+	const size_t n = MIN(MAX(f->n / SOME, least_lines), most);
+	uint32_t *some = f->pages + (f->is_second ? 0 : f->n);
 	size_t missed, least = SIZE_MAX;
 	int err = 0;
 
-	/* A prefetcher may bring a line now and then. */
+	/*
+	 * A prefetcher may bring a line now and then; behind the first level it sees every
+	 * load, so there what it brings is of pages whose lines are there already.
+	 */
 	for (int i = 0; i < DRAWS && !err && least; i++) {
-		shuffle(&f->t->rng, rest, f->npages - f->n);
-		err = fill_look_beside(f, rest, n, f->offset ^ distance, &missed);
+		shuffle(&f->t->rng, some, most);
+		err = fill_look_beside(f, some, n, f->offset ^ distance, &missed);
 		least = MIN(least, missed);
 	}
 	if (err || (double)least < SHARES_NOT * (double)n)

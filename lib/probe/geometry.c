@@ -48,6 +48,9 @@
 #define SORTED_LEAST	4
 /* Surveys of the second level at most. */
 #define ATTEMPTS	6
+/* Of these, those that wash nothing, and those after which it is filled. */
+#define GENTLE		4
+#define FILLS		2
 /* Behind the first level a miss is a large part of a turn: seen in less of a window. */
 #define WINDOW_NS	250.0
 /* So many sets at most, and lines that flush the level above are in them too. */
@@ -357,6 +360,12 @@ static int survey_from(struct ground *w, struct survey *s, unsigned int above)
 	return survey_level(s);
 }
 
+/* Whether as much is known of it as was asked for. */
+static int is_told(const struct survey *s)
+{
+	return s->ways && (s->brief || (is_consistent(s) && has_classes(s, page_classes(s))));
+}
+
 /*
  * Again where nothing was found, or not surely: with other pages, and when
  * whoever was in the way may have gone.
@@ -375,14 +384,19 @@ static int second(struct ground *w, struct survey *s)
 		shuffle(&w->t->rng, w->pages, w->npages);
 		w->npool = w->npages < w->nsecond ? w->npages : w->nsecond;
 		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
+		/* Nothing else is left to do; a guest's neighbours make it miss more. */
+		s->washes = i >= GENTLE && !w->t->meter->is_guest;
 		err = survey_from(w, s, w->g->first.ways);
 		if (!s->ways && (!s->seen || (double)s->rise > POOL_RISE * (double)w->npool) &&
 		    w->nsecond < POOL_PAGES_MOST)
 			w->nsecond *= POOL_GROWS;
-		if (s->ways && (s->brief || (is_consistent(s) && has_classes(s, page_classes(s)))))
+		if (!err && i < FILLS && !is_told(s) && s->rise && !w->t->meter->is_guest)
+			err = survey_fill(s, 0);
+		if (err < 0 || is_told(s))
 			break;
+		err = 0;
 	}
-	return err;
+	return err < 0 ? err : 0;
 }
 
 /*
@@ -626,6 +640,22 @@ static int fill_third(struct ground *w, size_t max_bytes)
 	return 0;
 }
 
+/*
+ * A second level that is told but not sure: its lines are counted, and those at other
+ * offsets that share its sets are many, however they come and go between it and the first.
+ */
+static int confirm_second(struct ground *w, struct level_geometry *l)
+{
+	int told;
+
+	if (w->t->meter->is_guest || !l->size || l->confidence >= SURE || l->survey.sorted)
+		return 0;
+	told = survey_fill(&l->survey, 1);
+	if (told > 0)
+		settle(l, &l->survey, METER_CHUNK);
+	return told < 0 ? told : 0;
+}
+
 static int find(struct ground *w, size_t max_bytes)
 {
 	struct geometry *g = w->g;
@@ -656,9 +686,10 @@ static int find(struct ground *w, size_t max_bytes)
 	if (err || !l->survey.seen)
 		return err;
 	settle(l, &l->survey, METER_CHUNK);
+	err = confirm_second(w, l);
 	mark(w, l);
 	g->nlevels++;
-	if (l->survey.ways && to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS)
+	if (!err && l->survey.ways && to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS)
 		err = go_further(w, max_bytes);
 	if (!err)
 		err = fill_third(w, max_bytes);

@@ -91,7 +91,7 @@ static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 		.offset = offset, .above = s->above,
 		.first_hit = s->first->hit, .first_lines = stride_lines(s->first),
 		.second_hit = s->second_hit, .second_lines = s->second_lines,
-		.until = s->until,
+		.until = s->until, .washes = s->washes,
 	};
 	return hunt_open(h, s->t, s->pages, s->npages);
 }
@@ -687,29 +687,37 @@ static int count_exactly(struct survey *s)
 int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 		 const uint32_t *flush, size_t nflush)
 {
+	uint32_t *from = malloc(s->npages * sizeof(*from));
 	struct sweep *w = &s->sweep[0];
+	struct class all = *c;
 	double least = 0;
 	struct hunt h;
 	int err;
 
+	if (!from)
+		return -ENOMEM;
 	s->ways = ways;
 	s->nflush = MIN(MIN(nflush, SURVEY_FLUSH * s->above), HUNT_WAYS);
 	memcpy(s->flush, flush, s->nflush * sizeof(*flush));
 	*w = (struct sweep){ .offset = s->offset, .ways = ways };
 	err = resume(s, &h);
+	/* Of so many sets that others are not told by the brim. */
+	if (!err && !s->exact)
+		err = grow(s, &h, &all, from);
 	if (!err)
-		err = hunt_refine(&h, c, MIN(crowd_of(s, ways), c->n));
+		err = hunt_refine(&h, &all, MIN(crowd_of(s, ways), all.n));
 	if (!err)
-		err = take_sweep(&h, c, w);
+		err = take_sweep(&h, &all, w);
 	/* In any order: where a tree keeps a stranger for long, one line less is a set. */
 	if (!err)
-		err = least_misses(&h, c, ways + 1, &least);
+		err = least_misses(&h, &all, ways + 1, &least);
 	if (!err && w->miss[ways] < 0.5 && least > 0.5) {
 		s->nsweeps = 1;
-		remember(s, &h, c);
-		err = study(s, &h, c, NULL);
+		remember(s, &h, &all);
+		err = study(s, &h, &all, from);
 	}
 	hunt_close(&h);
+	free(from);
 	return err ? err : s->nsweeps > 0;
 }
 
@@ -760,7 +768,10 @@ int survey_level(struct survey *s)
 			h.penalty = fmax(h.penalty, refined);
 		if (!s->class.n) {
 			s->hit = h.hit;
+			s->kept = h.kept;
 			s->penalty = h.penalty;
+			s->rise = h.rise;
+			s->gauge = h.gauge;
 		}
 		if (err > 0)
 			err = look_at(s, &h, from, &c);

@@ -53,6 +53,7 @@ enum holding {
  * @brief: one class only, its ways and nothing else
  * @exact: whether the classes are to be counted one by one, and the pool's lines
  *         share a set of a level that is indexed by frames, so nothing folds
+ * @washes: see struct hunt
  * @ways_before: ways of the classes that were found by an earlier survey: @found, @members
  *               and @among are about those
  * @until: see struct hunt
@@ -96,7 +97,7 @@ struct survey {
 	uint32_t *pages;
 	size_t npages;
 	double second_hit, second_lines;
-	int brief, exact;
+	int brief, exact, washes;
 	unsigned int ways_before;
 	uint64_t until;
 	int seen;
@@ -158,6 +159,13 @@ int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left);
  * the level, with what is beyond it. 0, -errno.
  */
 int survey_brim(struct survey *s, const struct reach *r);
+
+/*
+ * A second level that is not sure, by how many lines it holds (fill.h): @sorted and all
+ * that one class tells, or nothing. What was found before has to agree if it @is_consistent,
+ * and goes if not. 1, 0, -errno.
+ */
+int survey_fill(struct survey *s, int is_consistent);
 
 /*
  * A class that was found otherwise, its first @ways lines and more of it, and @nflush

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../../lib/probe/fill.h"
+#include "../../lib/probe/shuffle.h"
 #include "../sim/machine.h"
 #include "tap.h"
 
@@ -103,6 +104,71 @@ START_TEST(says_nothing_where_no_level_is_left)
 }
 END_TEST
 
+/*
+ * The second level, of a pool whose lines all share a set of the first; @rise lines of it are
+ * said to overflow it.
+ */
+static int fill_the_second(size_t rise, struct filled *out)
+{
+	struct meter *meter;
+	struct trial t;
+	uint32_t pages[1024];
+	struct fill f = { .t = &t };
+	int told;
+
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 1024), 0);
+	for (uint32_t i = 0; i < 1024; i++)
+		pages[i] = i;
+	shuffle(&t.rng, pages, 1024);
+	ck_assert_int_eq(fill_open_pages(&f, &t, pages, 1024), 0);
+	told = fill_second(&f, model.cache[0].ways, rise, out);
+	fill_close(&f);
+	trial_close(&t);
+	meter->ops->close(meter);
+	return told;
+}
+
+static void make_second(enum machine_policy policy)
+{
+	model.cache[1] = (struct machine_cache){
+		.bytes = 128 * KIB, .ways = 8, .cycles = 12, .index = INDEX_XOR,
+		.inclusion = EXCLUSIVE, .policy = policy,
+	};
+	model.cache[2] = (struct machine_cache){
+		.bytes = 4 * MIB, .ways = 16, .cycles = 40,
+	};
+}
+
+START_TEST(tells_offsets_that_share_sets_of_a_second_level)
+{
+	struct filled out;
+
+	make_second((enum machine_policy)_i);
+	model.prefetch |= PREFETCH_PAIR | PREFETCH_REGION;
+	for (size_t rise = 90; rise <= 120; rise += 30) {
+		ck_assert_int_eq(fill_the_second(rise, &out), 1);
+		ck_assert_uint_eq(out.lines, 128);
+		ck_assert_uint_eq(out.ways, 8);
+		ck_assert_uint_eq(out.fold, 4);
+	}
+}
+END_TEST
+
+/* Entries of a TLB are shared by all offsets of a page, lines of a set are not. */
+START_TEST(takes_no_translation_for_a_level)
+{
+	struct filled out;
+
+	make_second(POLICY_LRU);
+	model.tlb[0] = (struct machine_tlb){ 64, 4, 35 };
+	model.tlb[1].pages = 0;
+	for (size_t rise = 52; rise < 60; rise += 3)
+		ck_assert_int_eq(fill_the_second(rise, &out), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fill");
@@ -115,6 +181,8 @@ int main(void)
 	tcase_add_test(tc, knows_lines_that_come_in_pairs_from_sets_that_are_shared);
 	tcase_add_test(tc, says_nothing_of_a_level_that_the_memory_does_not_fill);
 	tcase_add_test(tc, says_nothing_where_no_level_is_left);
+	tcase_add_loop_test(tc, tells_offsets_that_share_sets_of_a_second_level, 0, POLICY_DIP);
+	tcase_add_test(tc, takes_no_translation_for_a_level);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }

@@ -219,15 +219,41 @@ START_TEST(learns_no_penalty_from_lines_that_all_hit)
 }
 END_TEST
 
-/* Its sets are estimated, not counted. */
+/* In a guest its sets are estimated, not counted. */
 START_TEST(is_not_sure_of_the_size_of_an_exclusive_level)
 {
+	model.is_guest = 1;
 	model.cache[1].inclusion = EXCLUSIVE;
 	model.cache[1].index = INDEX_XOR;
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
 	find(1);
 	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
 	ck_assert_double_lt(g->level[1].confidence, 0.95);
+}
+END_TEST
+
+START_TEST(counts_what_an_exclusive_second_level_holds)
+{
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[1].index = INDEX_XOR;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, 256 * KIB, 8, 64);
+	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
+	ck_assert_uint_eq(g->level[1].survey.sorted, 32);
+}
+END_TEST
+
+/* Lines of a set are taken out and put back each turn, so in most orders a stranger stays. */
+START_TEST(tells_an_exclusive_second_level_that_keeps_strangers)
+{
+	model.cache[0].bytes = 16 * KIB;
+	model.cache[0].ways = 4;
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[1].policy = POLICY_PLRU;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find((uint64_t)_i + 1);
+	assert_level(1, 256 * KIB, 8, 64);
 }
 END_TEST
 
@@ -669,6 +695,8 @@ int main(void)
 	tcase_add_loop_test(tc, is_not_misled_by_hits_that_hide_translation, 0, 3);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
 	tcase_add_test(tc, is_not_sure_of_the_size_of_an_exclusive_level);
+	tcase_add_test(tc, counts_what_an_exclusive_second_level_holds);
+	tcase_add_loop_test(tc, tells_an_exclusive_second_level_that_keeps_strangers, 0, 2);
 	tcase_add_loop_test(tc, tells_large_private_second_levels, 0,
 			    (int)(sizeof(large) / sizeof(*large)));
 	tcase_add_test(tc, flushes_a_first_level_of_very_many_ways);
