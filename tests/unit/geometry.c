@@ -552,7 +552,7 @@ END_TEST
 START_TEST(names_no_end_of_a_level_that_a_small_pool_does_not_fill)
 {
 	model.is_guest = 1;
-	find_in(1536 * KIB, 1);
+	find_in(1536 * KIB, 3);
 	assert_level(1, 256 * KIB, 8, 64);
 	ck_assert_uint_eq(g->level[2].low, 0);
 	ck_assert_uint_eq(g->level[2].high, 0);
