@@ -51,14 +51,20 @@
 /* Of these, those that wash nothing, and those after which it is filled. */
 #define GENTLE		4
 #define FILLS		2
+/* Times that a class of it is looked for in each larger pool. */
+#define AGAIN		3
 /* Behind the first level a miss is a large part of a turn: seen in less of a window. */
 #define WINDOW_NS	250.0
 /* So many sets at most, and lines that flush the level above are in them too. */
 #define FEW_CLASSES	3
+/* Lines that begin to overflow a level of few sets, over ways of the level above. */
+#define CROWDED		16
 /* Sets of an exclusive level that lines which share one above have at least, for draws. */
 #define DRAWN_LEAST	6
 /* Sets that lines of all sets above are seen to share, over those of one, at least. */
 #define FEWER_SETS	0.8
+/* Octaves of sets above that share one, at most. */
+#define OCTAVES_MOST	6
 /* Draws that are off by more are no measure. */
 #define DRAWN_OCTAVES	1.5
 /* What is shared with strangers is what was left at that moment. */
@@ -74,6 +80,7 @@ struct ground {
 	uint32_t *pool;		/* those alike above the level at hand */
 	size_t npool;
 	int is_last;		/* no larger pool will be had */
+	int too_few;		/* lines alike: they do not even fill the level above */
 	uint64_t samples, discarded;	/* up to the level before */
 };
 
@@ -160,11 +167,13 @@ static double page_classes(const struct survey *s)
 /*
  * Whether more than one class says so. Where all lines of the pool share a set or
  * two, nothing flushes the level above, so ways of an exclusive level are those of
- * both; if that is the simpler number, there is no telling.
+ * both; if that is the simpler number, there is no telling, unless more lines were seen to
+ * fit where none flushes.
  */
 static int has_ways(const struct survey *s)
 {
 	if (s->classes > 0 && s->classes < FEW_CLASSES && s->ways > s->above &&
+	    s->holding != HOLDING_OTHER &&
 	    odd_factor(s->ways - s->above) < odd_factor(s->ways))
 		return 0;
 	return s->votes > 1 || (s->votes && s->sorted >= SORTED_LEAST);
@@ -224,6 +233,32 @@ static int contradicts(double drawn, const struct survey *s)
 }
 
 /*
+ * Octaves that draws show if 2^@octaves sets of an exclusive level's upper neighbour share one
+ * of it: that holds some of the lines as well, @x of those of this level where one has it for
+ * itself, and seems to make it larger.
+ */
+static double seen_octaves(double octaves, double x)
+{
+	return octaves - log2((1 + x * exp2(octaves)) / (1 + x));
+}
+
+/*
+ * Octaves of an exclusive level from those that draws show: the nearest whole number, and
+ * how far off it is. NAN where the next is hardly farther.
+ */
+static double correct_octaves(double seen, double x)
+{
+	double best = 0;
+
+	for (double i = 1; i <= OCTAVES_MOST; i++)
+		if (fabs(seen_octaves(i, x) - seen) < fabs(seen_octaves(best, x) - seen))
+			best = i;
+	if (seen_octaves(best + 1, x) - seen_octaves(best, x) < 2 * SAME_OCTAVE)
+		return NAN;
+	return best + seen - seen_octaves(best, x);
+}
+
+/*
  * Slices may have fewer sets than the level above: then lines of several of its sets
  * meet in one of this level, which lines of a single one do not show. So the sets
  * are also counted with lines of all of them, but not as well: it is enough to
@@ -255,6 +290,8 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 	/* Lines of all see no fewer sets; and draws that do not tell one do not tell the other. */
 	if (all.classes > FEWER_SETS * own && !contradicts(own, s))
 		*octaves = log2(own * set_bytes / METER_CHUNK / all.classes);
+	if (s->holding == HOLDING_OTHER)
+		*octaves = correct_octaves(*octaves, above->ways / (s->ways * s->classes));
 	hunt_close(&h);
 	return err;
 }
@@ -435,8 +472,20 @@ static int take_reach(struct ground *w, struct level_geometry *l, unsigned int a
 }
 
 /*
+ * Whether what filled it tells it. Of two sets some lines of one seem to be in the place of
+ * another's (17 ways of 16), unless the class by itself, with no lines of others, holds
+ * those of the level above besides.
+ */
+static int is_filled(const struct survey *s)
+{
+	return s->sorted && (s->holding == HOLDING_OTHER ||
+			     (s->holding == HOLDING_UNKNOWN && s->classes >= FEW_CLASSES));
+}
+
+/*
  * A level from the third on. One that is exclusive is filled to the brim: lines of its
- * sets that would flush the level above are in its sets as well. Where there are more
+ * sets that would flush the level above are in its sets as well. Where that does not tell
+ * it and it holds few lines, they are told apart by which of them miss. Where there are more
  * sets, smallest sets tell its sweep better, and that counts with what filled it. Where
  * neither tells it, ways of few classes may be those of two levels.
  */
@@ -450,7 +499,13 @@ static int survey_third(struct ground *w, struct survey *s, unsigned int above,
 	if (fills) {
 		prepare(w, &full, above);
 		err = survey_brim(&full, r);
-		told = full.sorted && full.holding != HOLDING_ALSO;
+		told = is_filled(&full);
+	}
+	if (!err && fills && !told && r->begins < CROWDED * above) {
+		full = *s;
+		prepare(w, &full, above);
+		err = survey_split(&full, r);
+		told = full.sorted && full.holding == HOLDING_OTHER;
 	}
 	if (!err && !(told && full.classes < DRAWN_LEAST) &&
 	    (w->is_last || (double)w->npool > TOO_FEW * r->begins))
@@ -477,14 +532,17 @@ static int survey_third(struct ground *w, struct survey *s, unsigned int above,
 static int one_further(struct ground *w, const struct survey *above, double set_bytes,
 		       struct level_geometry *l)
 {
+	/* The first level's set, which they share too, may hold more of them. */
+	const unsigned int ways = MAX(above->ways, w->g->first.ways);
 	struct survey *s = &l->survey;
 	double octaves = NAN;
 	int err;
 
 	memset(l, 0, sizeof(*l));
-	err = take_reach(w, l, above->ways);
+	err = take_reach(w, l, ways);
 	/* So few lines that they do not even fill the level above: there is nothing to say. */
-	if (err || !l->reach.n)
+	w->too_few = !l->reach.n;
+	if (err || w->too_few)
 		return err;
 	/* Memory: what a miss costs was thought to be less than it is. */
 	if (to_ns(w->t, l->reach.hit) >= MEMORY_NS) {
@@ -495,7 +553,7 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;
 	if (!w->t->meter->is_guest && l->reach.rises)
-		err = survey_third(w, s, above->ways, &l->reach);
+		err = survey_third(w, s, ways, &l->reach);
 	if (!err && s->ways && s->classes > 0)
 		err = find_sharing(w, s, set_bytes, &octaves);
 	if (octaves >= 0.5)
@@ -556,7 +614,7 @@ static int was_enough(const struct ground *w)
 	const struct survey *s = &l->survey;
 
 	if (w->g->nlevels < 3)
-		return 1;
+		return !w->too_few;
 	/* Nor would more of them find what these did not. */
 	if (!s->ways)
 		return l->reach.ends && w->npool > 2 * l->reach.ends;
@@ -587,11 +645,14 @@ static int go_further(struct ground *w, size_t max_bytes)
 		max_bytes = bytes = MIN(GUEST_BYTES, max_bytes);
 	bytes = MIN(bytes, max_bytes);
 	while (!err) {
-		*again = (struct survey){ .brief = 1 };
 		w->is_last = bytes == max_bytes || w->t->loads > PATIENCE;
 		err = get_pages(w, bytes);
-		if (!err)
+		/* One class of it, which chance or noise may spoil. */
+		again->ways = 0;
+		for (int i = 0; i < AGAIN && !err && again->ways != second_level->ways; i++) {
+			*again = (struct survey){ .brief = 1 };
 			err = second(w, again);
+		}
 		again->classes = second_level->classes;
 		again->classes_se = second_level->classes_se;
 		again->fold = second_level->fold;

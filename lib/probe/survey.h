@@ -168,6 +168,12 @@ int survey_brim(struct survey *s, const struct reach *r);
 int survey_fill(struct survey *s, int is_consistent);
 
 /*
+ * A level by rings that hardly overflow it, where that is enough to tell: ways, sets and all
+ * that one class tells, or nothing. @r: as above. 0, -errno.
+ */
+int survey_split(struct survey *s, const struct reach *r);
+
+/*
  * A class that was found otherwise, its first @ways lines and more of it, and @nflush
  * lines that are none of it and overflow nothing: its sweep, and all that a class tells.
  * 1, 0 if it does not overflow where it should, -errno.

@@ -383,6 +383,61 @@ START_TEST(fills_an_exclusive_third_level_to_the_brim)
 }
 END_TEST
 
+/*
+ * Two sets for lines that share one above, so lines that flush that are in the same sets;
+ * and of these lines it holds no more than a few times as many as the level above.
+ */
+static const struct machine_cache crowded[] = {
+	{ .bytes = MIB, .ways = 16, .slices = 2, .policy = POLICY_QLRU_H11_M1_R0_U0 },
+	{ .bytes = MIB, .ways = 16, .slices = 2, .policy = POLICY_SRRIP },
+};
+
+START_TEST(tells_an_exclusive_third_level_of_two_sets)
+{
+	model.cache[2] = crowded[_i];
+	model.cache[2].cycles = 40;
+	model.cache[2].index = INDEX_SLICED;
+	model.cache[2].inclusion = EXCLUSIVE;
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	ck_assert_uint_eq(g->level[2].size, crowded[_i].bytes);
+	ck_assert_uint_eq(g->level[2].survey.ways, crowded[_i].ways);
+	ck_assert_uint_eq(g->level[2].survey.line, 64);
+}
+END_TEST
+
+/*
+ * Eight sets above share one of a slice, and what is above holds lines of each: draws of all
+ * show less than three octaves.
+ */
+START_TEST(divides_out_sets_that_share_one_of_an_exclusive_level)
+{
+	model.cache[2] = (struct machine_cache){
+		.bytes = MIB, .ways = 16, .cycles = 40, .index = INDEX_SLICED, .slices = 16,
+		.inclusion = EXCLUSIVE, .policy = POLICY_SRRIP,
+	};
+	find_in(256 * MIB, 1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	assert_level(2, MIB, 16, 64);
+}
+END_TEST
+
+/* Without those of the level above it would be the simpler number: 32. */
+START_TEST(believes_any_ways_of_a_level_that_is_seen_to_be_exclusive)
+{
+	model.cache[1].bytes = 512 * KIB;
+	model.cache[1].ways = 16;
+	model.cache[2] = (struct machine_cache){
+		.bytes = 3 * MIB, .ways = 48, .cycles = 40, .index = INDEX_SLICED, .slices = 2,
+		.inclusion = EXCLUSIVE,
+	};
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	ck_assert_uint_eq(g->level[2].size, 3 * MIB);
+	ck_assert_uint_eq(g->level[2].survey.ways, 48);
+}
+END_TEST
+
 /* Misses of the third level are in what its draws cost, and it changes its mind. */
 START_TEST(tells_a_second_level_above_one_that_duels)
 {
@@ -684,7 +739,14 @@ int main(void)
 {
 	Suite *suite = suite_create("geometry");
 	TCase *tc = tcase_create("geometry"), *quick = tcase_create("quick");
+	TCase *few = tcase_create("few");
 
+	tcase_set_timeout(few, 300);
+	tcase_add_checked_fixture(few, make_machine, drop_machine);
+	tcase_add_loop_test(few, tells_an_exclusive_third_level_of_two_sets, 0,
+			    (int)(sizeof(crowded) / sizeof(*crowded)));
+	tcase_add_test(few, divides_out_sets_that_share_one_of_an_exclusive_level);
+	tcase_add_test(few, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive);
 	tcase_set_timeout(tc, 300);
 	tcase_add_checked_fixture(tc, make_machine, drop_machine);
 	tcase_add_loop_test(tc, tells_all_of_three_levels_exactly, 0, 2);
@@ -729,6 +791,7 @@ int main(void)
 	tcase_add_test(quick, tells_one_level_before_memory);
 	tcase_add_test(quick, learns_no_penalty_from_lines_that_all_hit);
 	tcase_add_test(quick, knows_the_core_clock_better_than_a_tick);
+	suite_add_tcase(suite, few);
 	suite_add_tcase(suite, quick);
 	return tap_run(suite);
 }
