@@ -762,23 +762,28 @@ static int find(struct ground *w, size_t max_bytes)
 
 /*
  * By now somebody who had a way of the first level all the time may have gone. Then it is
- * said anew, and nothing that rests on what was thought of it is sure.
+ * said anew, and nothing that rests on what was thought of it is sure. One that was not
+ * sure is looked at once more in any case.
  */
 static int check_first(struct ground *w, double window_ns)
 {
 	struct geometry *g = w->g;
-	int holds = 1, err = 0;
+	const struct stride before = g->first;
+	int holds = 1, err;
 
 	w->t->window_ns = window_ns;
-	if (g->first.ways)
-		err = w->t->meter->ops->pages(w->t->meter, STRIDE_CHUNKS);
-	if (g->first.ways && !err)
-		err = stride_holds(w->t, &g->first, &holds);
-	if (err || holds)
+	if (!before.ways)
+		return 0;
+	err = w->t->meter->ops->pages(w->t->meter, STRIDE_CHUNKS);
+	if (!err)
+		err = stride_holds(w->t, &before, &holds);
+	if (err || (holds && before.is_sure))
 		return err;
 	err = stride_find(w->t, &g->first);
+	if (g->first.ways < before.ways || (g->first.ways == before.ways && !g->first.is_sure))
+		g->first = before;
 	put_first(g);
-	for (size_t i = 0; i < g->nlevels; i++)
+	for (size_t i = 0; g->first.ways != before.ways && i < g->nlevels; i++)
 		g->level[i].confidence = fmin(g->level[i].confidence, DOUBTFUL);
 	return err;
 }

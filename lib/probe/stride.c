@@ -408,7 +408,7 @@ int stride_find(struct trial *t, struct stride *s)
 	int err = 0;
 
 	memset(s, 0, sizeof(*s));
-	for (unsigned int i = 0; i < ATTEMPTS && seen < 2 && !err; i++) {
+	for (unsigned int i = 0; i < ATTEMPTS && (seen < 2 || !are_usual(s->ways)) && !err; i++) {
 		err = find_once(t, &once);
 		if (err || once.ways < s->ways)
 			continue;
