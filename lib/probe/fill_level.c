@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The plan: pools until one is large enough, two offsets, ways of some sets of each. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 #include <sys/param.h>
 
 #include "fill.h"
+#include "urns.h"
 
 /* Pages of the first pool. */
 #define POOL_PAGES	12288
@@ -24,16 +24,6 @@
 #define PATIENCE_SECOND	100000000
 /* All lines are tried so often at most. */
 #define ROUNDS		5
-
-/* Lines that @n sets lack if a line of the pool is in any of them: of @mean each. */
-static double lacking(double n, unsigned int ways, double mean)
-{
-	double sum = 0;
-
-	for (unsigned int k = 0; k < ways; k++)
-		sum += (ways - k) * exp(k * log(mean) - mean - lgamma(k + 1.0));
-	return n * sum;
-}
 
 /* Of some sets, by lines that did not fit: to *@ways if they agree. 1, 0, -errno. */
 static int find_ways(struct fill *f, unsigned int *ways)
@@ -78,7 +68,7 @@ static int have_enough(struct fill *f, unsigned int ways)
 {
 	double sets = (double)f->n / ways;
 
-	if (lacking(sets, ways, (double)f->npages / sets) <= LACKING)
+	if (urns_lacking(sets, ways, (double)f->npages / sets) <= LACKING)
 		return 1;
 	f->npages = MIN(f->room, f->npages + f->npages / 2);
 	return 0;

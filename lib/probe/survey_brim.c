@@ -13,6 +13,7 @@
 
 #include "brim.h"
 #include "survey.h"
+#include "urns.h"
 
 /* Lines to begin with, over ways of the level above: so many miss that. */
 #define FIRST		3
@@ -32,16 +33,6 @@
 /* Lines that did not fit to look at for more of a class. */
 #define MORE_TESTS	200
 
-/* Lines that sets lack to be full, where the pool has so many of each in the mean. */
-static double lacking(unsigned int ways, double classes, double mean)
-{
-	double p = exp(-mean), sum = 0;
-
-	for (unsigned int k = 0; k < ways; k++, p *= mean / k)
-		sum += (ways - k) * p;
-	return classes * sum;
-}
-
 /*
  * Classes of @ways lines that those in @b fill; 0 if they fill none exactly. Where no line
  * is in both levels at once, the level above takes its share of lines unless it is seen
@@ -50,7 +41,8 @@ static double lacking(unsigned int ways, double classes, double mean)
 static size_t classes_of(const struct survey *s, const struct brim *b, unsigned int ways)
 {
 	const size_t classes = (b->n + ways - 1) / ways;
-	const double lacks = lacking(ways, (double)classes, (double)(b->n + b->nout) / (double)classes);
+	const double mean = (double)(b->n + b->nout) / (double)classes;
+	const double lacks = urns_lacking((double)classes, ways, mean);
 	const double empty = (double)b->n * brim_orders(b) * pow(1 - 1.0 / (double)classes, s->above);
 
 	if (lacks > LACK_MOST * ways || (double)(classes * ways - b->n) > LACK_MORE * (1 + lacks))
