@@ -213,6 +213,19 @@ static int compare_all(struct share *s)
 	return err;
 }
 
+/* A host that puts two CPUs of its guest on threads of one core may part them again. */
+static int note_threads(struct share *s)
+{
+	const struct sonde_share_level *nearest = &s->report->levels[0];
+
+	for (size_t i = 0; i < nearest->ngroups; i++)
+		if (nearest->groups[i].verdict == SONDE_SHARE_YES)
+			return share_note(s, "level %u: CPUs %s are threads of one core where the "
+					  "host of this guest has put them just now; it may put "
+					  "them apart", nearest->level, nearest->groups[i].cpus);
+	return 0;
+}
+
 static int run(struct share *s)
 {
 	struct sonde_share_report *r = s->report;
@@ -235,7 +248,7 @@ static int run(struct share *s)
 			err = share_settle(s, &r->levels[i]);
 		outer = &r->levels[i];
 	}
-	return err;
+	return err || !s->nplans || !s->meter->is_guest ? err : note_threads(s);
 }
 
 static int copy_cpus(struct share *s)

@@ -477,6 +477,13 @@ static unsigned int own_own_one(unsigned int level, unsigned int cpu)
 	return level < 2 ? cpu : 0;
 }
 
+static unsigned int one(unsigned int level, unsigned int cpu)
+{
+	(void)level;
+	(void)cpu;
+	return 0;
+}
+
 static unsigned int own_one(unsigned int level, unsigned int cpu)
 {
 	return level ? 0 : cpu;
@@ -701,6 +708,24 @@ START_TEST(a_guest_of_which_some_CPUs_share_a_last_level_tells_who_does_not)
 }
 END_TEST
 
+START_TEST(a_guest_whose_CPUs_are_threads_of_a_core_may_not_be_so_for_long)
+{
+	struct model model = { GUEST, .ncpus = 2, .of = one };
+	struct sonde_share_report *r;
+
+	r = measure_truth(&model, 0);
+	ck_assert_str_eq(r->levels[0].groups[0].cpus, "0-1");
+	ck_assert_uint_eq(r->nnotes, 1);
+	ck_assert_ptr_nonnull(strstr(r->notes[0], "level 1: CPUs 0-1 are threads of one core"));
+	sonde_share_report_free(r);
+
+	model.is_guest = 0;
+	r = measure_truth(&model, 0);
+	ck_assert_uint_eq(r->nnotes, 0);
+	sonde_share_report_free(r);
+}
+END_TEST
+
 START_TEST(what_overflows_a_level_of_unknown_size_is_no_further_level)
 {
 	struct model model = { SMALL, .ncpus = 2, .of = own_own_one, .seen = 320 << 10 };
@@ -841,6 +866,7 @@ int main(void)
 	tcase_add_test(guest, a_guest_whose_CPUs_the_host_put_apart_knows_nothing_of_its_last_level);
 	tcase_add_test(guest, a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then);
 	tcase_add_test(guest, a_guest_of_which_some_CPUs_share_a_last_level_tells_who_does_not);
+	tcase_add_test(guest, a_guest_whose_CPUs_are_threads_of_a_core_may_not_be_so_for_long);
 	tcase_add_test(guest, what_overflows_a_level_of_unknown_size_is_no_further_level);
 	tcase_add_test(guest, a_last_level_of_unknown_cost_is_measured_and_those_before_it_are_judged);
 	tcase_add_test(many, others_who_use_the_CPUs_make_less_known_and_nothing_wrong);
