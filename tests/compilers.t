@@ -60,13 +60,13 @@ run_units() {
 		*.o|*.d|*/sim_*) continue ;;
 		*:*/meter_user) cases=quick ;;
 		threads:*/groups|threads:*/copyv_async) cases= ;;
-		threads:*|slow:*/samples|slow:*/groups|slow:*/share|slow:*/alltoall_claims) continue ;;
+		threads:*|slow:*/samples|slow:*/groups|slow:*/share|slow:*/fill|slow:*/alltoall_claims) continue ;;
 		# Its children end early, with what they had of the parent's.
 		slow:*/region) continue ;;
 		# Its search counts mappings, and one test dies on purpose.
 		slow:*/colour) cases=module ;;
 		*:*/probe_cache|*:*/share) cases=quick ;;
-		*:*/geometry) cases=quick ;;
+		*:*/geometry|*:*/stride) cases=quick ;;
 		*) cases= ;;
 		esac
 		[ "$running" -lt "$jobs" ] || { wait -n; running=$((running - 1)); }

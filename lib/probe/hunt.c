@@ -10,6 +10,8 @@
 
 /* Turns before a look; each look is only taken if the one before saw misses. */
 static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
+/* The same, where looks are not repeated. */
+#define WARM_ENOUGH	32
 #define LOOKS_SMALL	6
 #define LOOKS_LARGE	3
 #define LOOKS_BRIEF	2
@@ -290,6 +292,30 @@ int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_
 	for (size_t i = 0; i < n; i++)
 		h->list[i] = places[i] / METER_CHUNK_PLACES;
 	return places_overflow(h, places, h->list, n, tail);
+}
+
+int hunt_places_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, int orders,
+		       double *mean, double *spread)
+{
+	double clean = 0, sum = 0, cleans = 0, squares = 0, misses;
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		h->list[i] = places[i] / METER_CHUNK_PLACES;
+	for (int i = 0; i < orders && !err; i++) {
+		err = hunt_clean_cost(h, h->list, n, &clean);
+		if (!err)
+			err = trial_ring(h->t, places, n, tail);
+		if (err)
+			break;
+		sum += trial_look(h->t, WARM_ENOUGH, HUNT_TURNS) - clean;
+		cleans += clean;
+		squares += clean * clean;
+	}
+	misses = (double)n / h->penalty;
+	*mean = sum / orders * misses;
+	*spread = sqrt(fmax(squares - cleans * cleans / orders, 0) / (orders - 1)) * misses;
+	return err;
 }
 
 int hunt_is_among(const uint32_t *x, size_t n, uint32_t page)

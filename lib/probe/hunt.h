@@ -127,6 +127,13 @@ int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n);
 int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail);
 
 /*
+ * Misses a turn of such places, to *@mean of so many orders, by noise also less than 0; to
+ * *@spread how much clean costs differ, in misses. 0, -errno.
+ */
+int hunt_places_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, int orders,
+		       double *mean, double *spread);
+
+/*
  * Find a smallest set that overflows: ways and one. 1, 0 if none was found, -errno.
  * @from shuffled pages are looked through (in their order).
  */

@@ -25,6 +25,13 @@
 #define USE_HALF	0.6
 #define USE_MOST	9
 #define USE_SOME	2
+/* Orders in which lines that fit once are looked at again, and misses a turn that they then
+ * have in the mean: in a set that is too small at least one. */
+#define FIT_ORDERS	8
+#define FIT_MORE	24
+#define FITS		0.6
+/* Clean costs that differ by less, in misses, do not make lines fit that do not. */
+#define STEADY		0.3
 /* Classes that are to agree that it is by use. */
 #define BY_USE		2
 /* States before that are tried. */
@@ -207,14 +214,18 @@ static int stir(struct hunt *h, const struct class *c, size_t n, uint32_t a, uin
 	return trial_ring(h->t, places, n, 0);
 }
 
-/* As in the first level (stride.c): one line of the class more than ways. */
+/*
+ * As in the first level (stride.c): one line of the class more than ways. 2, 1 if that was
+ * seen once, but clean costs are noisy and in the mean they miss, 0, -errno.
+ */
 static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint32_t a, uint32_t b)
 {
 	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
 	uint32_t places[3 * HUNT_WAYS];
-	int over = 1;
+	int over = 1, fit = 0, err;
+	double mean, spread;
 
-	for (int k = 0; k < 3 * STIRS && over > 0; k++) {
+	for (int k = 0; k < 3 * STIRS && fit < 2; k++) {
 		size_t n = 0;
 
 		over = stir(h, c, s->ways + 1, a, b);
@@ -228,8 +239,19 @@ static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint3
 			places[n++] = (h->flush[i] * METER_CHUNK + b) / METER_PLACE;
 		}
 		over = hunt_places_overflow(h, places, n, 2 * h->nflush);
+		if (over < 0)
+			break;
+		if (over)
+			continue;
+		err = hunt_places_misses(h, places, n, 2 * h->nflush, FIT_ORDERS, &mean, &spread);
+		if (!err && mean < FITS && spread > STEADY)
+			err = hunt_places_misses(h, places, n, 2 * h->nflush, FIT_MORE, &mean,
+						 &spread);
+		if (err)
+			return err;
+		fit = mean < FITS || spread < STEADY ? 2 : 1;
 	}
-	return over < 0 ? over : !over;
+	return over < 0 ? over : fit;
 }
 
 /*
@@ -264,7 +286,7 @@ static int goes_by_use(struct survey *s, struct hunt *h, const struct class *c)
 static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 {
 	const uint32_t at = LINE_MOST;
-	int fit = 0, across;
+	int fit = 0, across, sure;
 	uint32_t d;
 
 	/* Lines go back and forth between it and the level above. */
@@ -279,16 +301,18 @@ static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 	}
 	if (fit <= 0)
 		return fit;
+	sure = fit > 1;
 	across = d > s->first->line ? fit_at(s, h, c, at + d / 2, at + d) : 1;
 	fit = across > 0 && d > s->first->line && !s->line_above ? goes_by_use(s, h, c) : 0;
 	if (across < 0 || fit < 0)
 		return across < 0 ? across : fit;
 	if (!s->apart || d < s->apart)
-		s->napart = s->nacross = s->by_use = 0;
+		s->napart = s->nsure = s->nacross = s->by_use = 0;
 	if (s->napart && d > s->apart)
 		return 0;
 	s->apart = d;
 	s->napart++;
+	s->nsure += sure;
 	s->nacross += across > 0;
 	s->by_use += fit;
 	s->line = s->nacross ? d : d / 2;
@@ -304,7 +328,7 @@ static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 
 int survey_has_line(const struct survey *s, const struct stride *first)
 {
-	if (!s->line)
+	if (!s->line || (s->napart && !s->nsure))
 		return 0;
 	if (s->line > first->line)
 		return s->nacross == s->napart && s->by_use >= BY_USE;

@@ -82,6 +82,7 @@ enum holding {
  * @line: bytes of a line, 0 if not told
  * @apart: the smallest distance at which lines of a class were seen to be others
  * @napart: classes in which that was seen
+ * @nsure: of these, those in which it was seen again
  * @nacross: of these, those in which so are lines across a border of such stretches
  * @by_use: of these, those in which a line that is used stays longer, where @apart is more
  *          than a line of the first level
@@ -114,7 +115,7 @@ struct survey {
 	double drawn;
 	unsigned int fold;
 	int doubtful;
-	unsigned int line, apart, napart, nacross, by_use;
+	unsigned int line, apart, napart, nsure, nacross, by_use;
 	enum holding holding;
 	struct sweep sweep[SURVEY_CLASSES];
 	unsigned int nsweeps, last;

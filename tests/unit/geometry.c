@@ -178,7 +178,7 @@ START_TEST(is_not_misled_by_hits_that_hide_translation)
 	model.ghz = 3.5874;
 	model.tick_ghz = 2.596;
 	model.tick_step = 26;
-	find((uint64_t)_i + 1);
+	find(1ULL << _i);
 	assert_level(1, MIB, 8, 64);
 }
 END_TEST

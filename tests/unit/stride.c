@@ -80,11 +80,13 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("stride");
-	TCase *tc = tcase_create("stride");
+	TCase *tc = tcase_create("stride"), *quick = tcase_create("quick");
 
+	tcase_add_checked_fixture(quick, make_machine, NULL);
+	tcase_add_test(quick, tells_ways_way_and_line);
+	suite_add_tcase(suite, quick);
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, make_machine, NULL);
-	tcase_add_test(tc, tells_ways_way_and_line);
 	tcase_add_test(tc, tells_a_level_of_which_others_have_a_part);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
