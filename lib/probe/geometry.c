@@ -125,11 +125,15 @@ static void put_first(struct geometry *g)
 	struct level_geometry *l = &g->level[0];
 	const struct stride *f = &g->first;
 
-	l->size = l->low = l->high = f->ways * f->way_bytes;
+	l->low = f->ways * f->way_bytes;
+	l->size = l->high = stride_is_usual(f) ? l->low : 0;
 	l->confidence = f->is_sure ? 0.99 : DOUBTFUL;
 	l->survey = (struct survey){ .seen = 1, .hit = f->hit, .ways = f->ways, .line = f->line,
 				     .votes = (unsigned int)lround(STRIDE_OFFSETS * f->agree),
 				     .tried = STRIDE_OFFSETS };
+	/* There are so many at least: others have the rest. */
+	if (!l->size)
+		l->survey.ways = l->survey.line = 0;
 }
 
 static double odd_factor(double x)

@@ -31,9 +31,12 @@ static double get_least(const struct sonde_cache_level *level, double before)
 	return level->size ? least : fmax(least, TRY * before);
 }
 
+/* Of one of which only the least is known, that: a sweep is several times as large. */
 static double get_most(const struct sonde_cache_level *level)
 {
-	return (double)(level->size ? level->size : level->size_high) / METER_CHUNK;
+	const uint64_t high = level->size_high ? level->size_high : level->size_low;
+
+	return (double)(level->size ? level->size : high) / METER_CHUNK;
 }
 
 /* Whole windows: see STEPS in handover.c. */

@@ -388,9 +388,10 @@ static int is_same(const struct stride *a, const struct stride *b)
 	       a->is_doubtful == b->is_doubtful;
 }
 
-/* Powers of two and three of them: what others leave of such are mostly not. */
-static int are_usual(unsigned int ways)
+int stride_is_usual(const struct stride *s)
 {
+	unsigned int ways = s->ways;
+
 	while (ways > 1 && ways % 2 == 0)
 		ways /= 2;
 	return ways == 1 || ways == 3;
@@ -408,7 +409,7 @@ int stride_find(struct trial *t, struct stride *s)
 	int err = 0;
 
 	memset(s, 0, sizeof(*s));
-	for (unsigned int i = 0; i < ATTEMPTS && (seen < 2 || !are_usual(s->ways)) && !err; i++) {
+	for (unsigned int i = 0; i < ATTEMPTS && (seen < 2 || !stride_is_usual(s)) && !err; i++) {
 		err = find_once(t, &once);
 		if (err || once.ways < s->ways)
 			continue;
@@ -417,7 +418,7 @@ int stride_find(struct trial *t, struct stride *s)
 			*s = once;
 		seen += once.is_sure;
 	}
-	s->is_sure = seen >= 2 && are_usual(s->ways);
+	s->is_sure = seen >= 2 && stride_is_usual(s);
 	return err;
 }
 

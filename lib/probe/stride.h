@@ -49,6 +49,9 @@ static inline unsigned int stride_lines(const struct stride *s)
 /* 0, -ENOMEM, -ECANCELED. The meter has STRIDE_CHUNKS chunks or more. */
 int stride_find(struct trial *t, struct stride *s);
 
+/* Ways of a power of two or three of them: what others leave of such are mostly not. */
+int stride_is_usual(const struct stride *s);
+
 /* Whether one line more than ways still does not fit, to *@holds. 0, -errno. */
 int stride_holds(struct trial *t, const struct stride *s, int *holds);
 

@@ -712,6 +712,21 @@ START_TEST(tells_one_level_before_memory)
 }
 END_TEST
 
+/* As 12 ways look of which another thread of the core has one in every set, all the time. */
+START_TEST(names_no_size_of_a_first_level_that_others_may_have_a_part_of)
+{
+	model.cache[0] = (struct machine_cache){ .bytes = 44 * KIB, .ways = 11, .cycles = 4 };
+	memset(&model.cache[1], 0, sizeof(model.cache[1]));
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 1);
+	ck_assert_uint_eq(g->level[0].size, 0);
+	ck_assert_uint_eq(g->level[0].low, 44 * KIB);
+	ck_assert_uint_eq(g->level[0].survey.ways, 0);
+	ck_assert_double_lt(g->level[0].confidence, 0.9);
+}
+END_TEST
+
 START_TEST(takes_back_what_the_curve_said_of_a_level_that_sets_tell)
 {
 	struct sonde_cache_report *report = calloc(1, sizeof(*report));
@@ -787,6 +802,7 @@ int main(void)
 	tcase_set_timeout(quick, 300);
 	tcase_add_checked_fixture(quick, make_machine, drop_machine);
 	tcase_add_test(quick, takes_back_what_the_curve_said_of_a_level_that_sets_tell);
+	tcase_add_test(quick, names_no_size_of_a_first_level_that_others_may_have_a_part_of);
 	tcase_add_test(quick, refuses_pools_that_are_too_small_or_too_large);
 	tcase_add_test(quick, tells_one_level_before_memory);
 	tcase_add_test(quick, learns_no_penalty_from_lines_that_all_hit);
