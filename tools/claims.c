@@ -148,8 +148,7 @@ static int measured_ways(const struct sonde_cache_level *level,
 	if (!level->ways)
 		return 0;
 	snprintf(buf, len, "measured %u", level->ways);
-	return claim->ways && claim->ways != (int)level->ways &&
-	       level->confidence >= SONDE_CACHE_SURE;
+	return claim->ways && claim->ways != (int)level->ways;
 }
 
 static int measured_line(const struct sonde_cache_level *level,
@@ -158,8 +157,7 @@ static int measured_line(const struct sonde_cache_level *level,
 	if (!level->line)
 		return 0;
 	snprintf(buf, len, "measured %u B", level->line);
-	return claim->line && claim->line != level->line &&
-	       level->confidence >= SONDE_CACHE_SURE;
+	return claim->line && claim->line != level->line;
 }
 
 static const struct quantity quantities[] = {
@@ -226,7 +224,7 @@ static void append_opinion(struct headline *h, const struct quantity *q, const s
 	       is_one(o->sources) ? "says" : "say", value);
 }
 
-/* Whether @level's measurement contradicts a claim; its words to @buf. */
+/* Whether @level's measurement surely contradicts a claim; its words to @buf. */
 static int contradicts(const struct machine *m, const struct sonde_cache_level *level,
 		       const struct quantity *q, char *buf, size_t len)
 {
@@ -239,7 +237,7 @@ static int contradicts(const struct machine *m, const struct sonde_cache_level *
 	for (size_t i = 0; level && i < n; i++)
 		if (claims[i].level == level->level)
 			any |= q->measured(level, &claims[i], buf, len);
-	return any;
+	return any && level->confidence >= SONDE_CACHE_SURE;
 }
 
 static int compare_values(const struct machine *m, unsigned int number, const struct quantity *q,

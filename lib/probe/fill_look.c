@@ -136,38 +136,13 @@ static int ring(struct fill *f, const uint32_t *pages, size_t n, const uint32_t 
 	return err ? err : trial_ring(f->t, f->places, all, 0);
 }
 
-static void go(struct fill *f, double turns)
-{
-	uint64_t n = (uint64_t)(turns * (double)f->t->nring);
-
-	f->t->meter->ops->chase(f->t->meter, n, 1, f->windows, 0);
-	f->t->loads += n;
-}
-
 int fill_walk(struct fill *f, const uint32_t *pages, size_t n)
 {
 	int err = ring(f, pages, n, NULL, 0, f->offset);
 
 	if (!err)
-		go(f, 1);
+		trial_walk(f->t, 1);
 	return err;
-}
-
-/* A window for each of the @n next loads: their cycles to f->cycles. */
-static void time_loads(struct fill *f, size_t n)
-{
-	const struct meter *m = f->t->meter;
-	size_t some;
-
-	for (size_t at = 0; at < n; at += some) {
-		some = MIN(n - at, STRETCH);
-		m->ops->chase(f->t->meter, 0, 1, f->windows, some);
-		for (size_t i = 0; i < some; i++)
-			f->cycles[at + i] = (double)f->windows[i].ticks * m->chain_cycles /
-					    (double)f->windows[i].chain;
-	}
-	f->t->loads += n;
-	f->t->samples += n;
 }
 
 static double quantile_of(struct fill *f, size_t n, double p)
@@ -188,7 +163,7 @@ static size_t count_misses(struct fill *f)
 	size_t missing = 0;
 	uint32_t place;
 
-	time_loads(f, n);
+	trial_loads(f->t, n, f->windows, STRETCH, f->cycles);
 	limit = fmin(quantile_of(f, MIN(n, SAMPLE), 0.25) + penalty / 2,
 		     f->miss - penalty / 4);
 	for (size_t i = 0; i < n; i++) {
@@ -211,7 +186,7 @@ int fill_settle(struct fill *f, const uint32_t *pages, size_t n, int idle, size_
 		err = ring(f, pages, n, NULL, 0, f->offset);
 		if (err)
 			return err;
-		go(f, SETTLE);
+		trial_walk(f->t, SETTLE);
 		memset(f->missed, 0, f->nnumbers);
 		*missing = count_misses(f);
 		if (!*missing)
@@ -267,7 +242,7 @@ int fill_look_beside(struct fill *f, const uint32_t *pages, size_t n, uint32_t o
 		err = ring(f, f->pages, f->n, pages, n, offset);
 		if (err)
 			break;
-		go(f, SETTLE);
+		trial_walk(f->t, SETTLE);
 		*missing = count_misses(f);
 	}
 	return err;
@@ -280,8 +255,8 @@ static int cost_of(struct fill *f, size_t n, double p, double *cycles)
 
 	if (err)
 		return err;
-	go(f, SETTLE);
-	time_loads(f, f->t->nring);
+	trial_walk(f->t, SETTLE);
+	trial_loads(f->t, f->t->nring, f->windows, STRETCH, f->cycles);
 	*cycles = quantile_of(f, f->t->nring, p);
 	return 0;
 }

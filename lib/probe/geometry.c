@@ -7,6 +7,7 @@
 
 #include "fill.h"
 #include "geometry.h"
+#include "odd_factor.h"
 #include "shuffle.h"
 
 /* Pages of the pool of the second level; more where so many do not overflow it well. */
@@ -134,13 +135,6 @@ static void put_first(struct geometry *g)
 	/* There are so many at least: others have the rest. */
 	if (!l->size)
 		l->survey.ways = l->survey.line = 0;
-}
-
-static double odd_factor(double x)
-{
-	while (x > 1 && fmod(x, 2) == 0)
-		x /= 2;
-	return x;
 }
 
 /*
@@ -642,14 +636,12 @@ static int go_further(struct ground *w, size_t max_bytes)
 	struct geometry *g = w->g;
 	const struct survey *second_level = &g->level[1].survey;
 	struct survey *again = calloc(1, sizeof(*again));
-	size_t bytes = POOL_BYTES;
+	const size_t most = w->t->meter->is_guest ? MIN(GUEST_BYTES, max_bytes) : max_bytes;
+	size_t bytes = w->t->meter->is_guest ? most : MIN(POOL_BYTES, most);
 	int err = again ? 0 : -ENOMEM;
 
-	if (w->t->meter->is_guest)
-		max_bytes = bytes = MIN(GUEST_BYTES, max_bytes);
-	bytes = MIN(bytes, max_bytes);
 	while (!err) {
-		w->is_last = bytes == max_bytes || w->t->loads > PATIENCE;
+		w->is_last = bytes == most || w->t->loads > PATIENCE;
 		err = get_pages(w, bytes);
 		/* One class of it, which chance or noise may spoil. */
 		again->ways = 0;
@@ -666,7 +658,7 @@ static int go_further(struct ground *w, size_t max_bytes)
 			err = further(w, again);
 		if (w->is_last || was_enough(w))
 			break;
-		bytes = (size_t)fmin((double)bytes * too_small_by(w), (double)max_bytes);
+		bytes = (size_t)fmin((double)bytes * too_small_by(w), (double)most);
 	}
 	free(again);
 	return err;

@@ -287,10 +287,16 @@ int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n)
 	return places_overflow(h, h->places, h->list, all, h->nflush);
 }
 
-int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail)
+/* To h->list the pages of @places. */
+static void list_pages(struct hunt *h, const uint32_t *places, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		h->list[i] = places[i] / METER_CHUNK_PLACES;
+}
+
+int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail)
+{
+	list_pages(h, places, n);
 	return places_overflow(h, places, h->list, n, tail);
 }
 
@@ -300,8 +306,7 @@ int hunt_places_misses(struct hunt *h, const uint32_t *places, size_t n, size_t 
 	double clean = 0, sum = 0, cleans = 0, squares = 0, misses;
 	int err = 0;
 
-	for (size_t i = 0; i < n; i++)
-		h->list[i] = places[i] / METER_CHUNK_PLACES;
+	list_pages(h, places, n);
 	for (int i = 0; i < orders && !err; i++) {
 		err = hunt_clean_cost(h, h->list, n, &clean);
 		if (!err)

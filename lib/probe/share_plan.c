@@ -34,9 +34,9 @@ static double get_least(const struct sonde_cache_level *level, double before)
 /* Of one of which only the least is known, that: a sweep is several times as large. */
 static double get_most(const struct sonde_cache_level *level)
 {
-	const uint64_t high = level->size_high ? level->size_high : level->size_low;
+	const uint64_t most = level->size ? level->size : level->size_high;
 
-	return (double)(level->size ? level->size : high) / METER_CHUNK;
+	return (double)(most ? most : level->size_low) / METER_CHUNK;
 }
 
 /* Whole windows: see STEPS in handover.c. */

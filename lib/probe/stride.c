@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <sonde/stats.h>
+#include "odd_factor.h"
 #include "stride.h"
 
 /*
@@ -114,8 +115,8 @@ static void add_run(struct pair *p, size_t n, size_t stride, size_t first, size_
 		add(p, (first + i) * stride, offset);
 }
 
-/* The most lines at the largest stride that fit, from one offset in a page. */
-static int count_ways(struct trial *t, size_t offset, struct stride *s, unsigned int *ways)
+/* The most lines at the largest stride that fit at one offset; none: s->ways is 0. */
+static int count_ways(struct trial *t, struct stride *s)
 {
 	struct pair p;
 	double cycles = 0, extra = 0, clean;
@@ -124,7 +125,7 @@ static int count_ways(struct trial *t, size_t offset, struct stride *s, unsigned
 	for (unsigned int k = 1; k <= STRIDE_WAYS + 1; k++) {
 		p.n = 0;
 		clean = INFINITY;
-		add_run(&p, k, STRIDE_MAX, 0, offset);
+		add_run(&p, k, STRIDE_MAX, 0, AT);
 		err = excess(t, &p, &clean, &cycles, &extra);
 		if (err)
 			return err;
@@ -133,11 +134,10 @@ static int count_ways(struct trial *t, size_t offset, struct stride *s, unsigned
 		s->sweep[k] = s->hit + fmax(extra, 0);
 		s->nsweep = k;
 		if (k > 1 && extra > least_excess(&p)) {
-			*ways = k - 1;
+			s->ways = k - 1;
 			return 0;
 		}
 	}
-	*ways = 0;
 	return 0;
 }
 
@@ -369,7 +369,7 @@ static int find_once(struct trial *t, struct stride *s)
 	int err;
 
 	memset(s, 0, sizeof(*s));
-	err = count_ways(t, AT, s, &s->ways);
+	err = count_ways(t, s);
 	if (err || !s->ways)
 		return err;
 	err = settle_ways(t, s);
@@ -390,11 +390,7 @@ static int is_same(const struct stride *a, const struct stride *b)
 
 int stride_is_usual(const struct stride *s)
 {
-	unsigned int ways = s->ways;
-
-	while (ways > 1 && ways % 2 == 0)
-		ways /= 2;
-	return ways == 1 || ways == 3;
+	return s->ways && odd_factor(s->ways) <= 3;
 }
 
 /*

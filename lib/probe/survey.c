@@ -708,6 +708,20 @@ static int count_exactly(struct survey *s)
 	return err;
 }
 
+void survey_begin(struct survey *s, const struct reach *r)
+{
+	s->seen = 1;
+	s->hit = r->hit;
+	/* Of a pool that does not reach beyond it, some lines still miss by less. */
+	s->penalty = fmax(r->beyond, r->cycles[r->n - 1]) - r->hit;
+	s->rise = r->begins;
+}
+
+size_t survey_crowd(const struct survey *s, const struct class *c)
+{
+	return MIN(MAX(c->n * 3 / 2, c->n + s->above + 2), HUNT_WAYS);
+}
+
 int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 		 const uint32_t *flush, size_t nflush)
 {

@@ -174,6 +174,12 @@ int survey_fill(struct survey *s, int is_consistent);
  */
 int survey_split(struct survey *s, const struct reach *r);
 
+/* What hits and misses of the level cost, and how many lines begin to overflow it. */
+void survey_begin(struct survey *s, const struct reach *r);
+
+/* Lines of @c, ways and one by now, that its sweep wants. */
+size_t survey_crowd(const struct survey *s, const struct class *c);
+
 /*
  * A class that was found otherwise, its first @ways lines and more of it, and @nflush
  * lines that are none of it and overflow nothing: its sweep, and all that a class tells.

@@ -81,7 +81,7 @@ static int find_ways(struct brim *b, unsigned int *ways, struct class *c)
 /* More lines of the class, of those that did not fit. */
 static int add_members(const struct survey *s, struct brim *b, struct class *c)
 {
-	const size_t want = MIN(MAX(c->n * 3 / 2, c->n + s->above + 2), HUNT_WAYS);
+	const size_t want = survey_crowd(s, c);
 	int member;
 
 	for (size_t i = 0; i < MIN(b->nout, MORE_TESTS) && c->n < want; i++) {
@@ -130,11 +130,7 @@ int survey_brim(struct survey *s, const struct reach *r)
 
 	if (err)
 		return err;
-	s->seen = 1;
-	s->hit = r->hit;
-	/* Of a pool that does not reach beyond it, some lines still miss by less. */
-	s->penalty = fmax(r->beyond, r->cycles[r->n - 1]) - r->hit;
-	s->rise = r->begins;
+	survey_begin(s, r);
 	err = brim_open(&b, &h, s->hit, s->penalty);
 	if (!err)
 		err = brim_fill(&b, MIN(FIRST * s->above, s->rise / 2));

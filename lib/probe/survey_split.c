@@ -43,6 +43,7 @@
  * @missed: by page: in the last looks
  * @windows: room for one of each line
  * @cycles: the same, of what they cost
+ * @sorted: the same, ascending
  */
 struct split {
 	struct survey *s;
@@ -51,7 +52,7 @@ struct split {
 	size_t n;
 	unsigned char *missed;
 	struct meter_window *windows;
-	double *cycles;
+	double *cycles, *sorted;
 };
 
 static int split_open(struct split *p, struct survey *s, struct hunt *h)
@@ -65,7 +66,8 @@ static int split_open(struct split *p, struct survey *s, struct hunt *h)
 	p->missed = malloc((size_t)last + 1);
 	p->windows = malloc(h->npages * sizeof(*p->windows));
 	p->cycles = malloc(h->npages * sizeof(*p->cycles));
-	if (!p->pages || !p->missed || !p->windows || !p->cycles)
+	p->sorted = malloc(h->npages * sizeof(*p->sorted));
+	if (!p->pages || !p->missed || !p->windows || !p->cycles || !p->sorted)
 		return -ENOMEM;
 	memset(p->missed, 0, (size_t)last + 1);
 	memcpy(p->pages, h->pages, h->npages * sizeof(*p->pages));
@@ -78,6 +80,7 @@ static void split_close(struct split *p)
 	free(p->missed);
 	free(p->windows);
 	free(p->cycles);
+	free(p->sorted);
 }
 
 /*
@@ -91,17 +94,12 @@ static size_t look(struct split *p, size_t n)
 	size_t more = 0;
 	double limit;
 
-	t->meter->ops->chase(t->meter, 0, 1, p->windows, n);
-	t->loads += n;
-	t->samples += n;
-	for (size_t i = 0; i < n; i++)
-		p->cycles[i] = (double)p->windows[i].ticks * t->meter->chain_cycles /
-			       (double)p->windows[i].chain;
-	sonde_stats_sort(p->cycles, n);
-	limit = sonde_stats_quantile(p->cycles, n, HITS) + p->h->penalty / 2;
+	trial_loads(t, n, p->windows, n, p->cycles);
+	memcpy(p->sorted, p->cycles, n * sizeof(*p->sorted));
+	sonde_stats_sort(p->sorted, n);
+	limit = sonde_stats_quantile(p->sorted, n, HITS) + p->h->penalty / 2;
 	for (size_t i = 0; i < n; i++) {
-		if ((double)p->windows[i].ticks * t->meter->chain_cycles <
-		    limit * (double)p->windows[i].chain)
+		if (p->cycles[i] < limit)
 			continue;
 		missed = &p->missed[t->ring[i] / METER_CHUNK_PLACES];
 		more += !*missed;
@@ -129,8 +127,7 @@ static int look_on(struct split *p, size_t n, size_t tail, size_t *nmissed)
 			err = trial_ring(t, p->h->places, n, tail);
 		if (err)
 			break;
-		t->meter->ops->chase(t->meter, SETTLE * n, 1, p->windows, 0);
-		t->loads += SETTLE * n;
+		trial_walk(t, SETTLE);
 		before = *nmissed;
 		for (int j = 0; j < TURNS; j++)
 			*nmissed += look(p, n);
@@ -242,7 +239,7 @@ static int draw_class(struct split *p, double *size, struct class *c)
 static int add_members(struct split *p, struct class *c, unsigned int ways)
 {
 	struct hunt *h = p->h;
-	size_t want = MIN(MAX(c->n * 3 / 2, c->n + h->above + 2), HUNT_WAYS), found, tested;
+	size_t want = survey_crowd(p->s, c), found, tested;
 	size_t n = hunt_drop(p->pages, h->npages, h->flush, h->nflush);
 	int err;
 
@@ -310,10 +307,10 @@ int survey_split(struct survey *s, const struct reach *r)
 	if (err)
 		return err;
 	s->until = s->t->loads + PATIENCE;
-	s->seen = 1;
-	s->hit = h.hit = r->hit;
-	s->penalty = h.penalty = MAX(r->beyond, r->cycles[r->n - 1]) - r->hit;
-	s->rise = h.rise = r->begins;
+	survey_begin(s, r);
+	h.hit = s->hit;
+	h.penalty = s->penalty;
+	h.rise = s->rise;
 	err = split_open(&p, s, &h);
 	if (!err)
 		err = judge(&p);

@@ -178,3 +178,28 @@ double trial_look(struct trial *t, double warm, double turns)
 		    sonde_stats_quantile(t->kept, t->nkept, 0.25)) / sqrt((double)t->nkept);
 	return t->cycles;
 }
+
+void trial_walk(struct trial *t, double turns)
+{
+	const uint64_t n = (uint64_t)(turns * (double)t->nring);
+	struct meter_window none;
+
+	t->meter->ops->chase(t->meter, n, 1, &none, 0);
+	t->loads += n;
+}
+
+void trial_loads(struct trial *t, size_t n, struct meter_window *windows, size_t room,
+		 double *cycles)
+{
+	size_t some;
+
+	for (size_t at = 0; at < n; at += some) {
+		some = n - at < room ? n - at : room;
+		t->meter->ops->chase(t->meter, 0, 1, windows, some);
+		for (size_t i = 0; i < some; i++)
+			cycles[at + i] = (double)windows[i].ticks * t->meter->chain_cycles /
+					 (double)windows[i].chain;
+	}
+	t->loads += n;
+	t->samples += n;
+}

@@ -79,4 +79,14 @@ int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail);
  */
 double trial_look(struct trial *t, double warm, double turns);
 
+/* Go @turns turns along the ring, and look at nothing. */
+void trial_walk(struct trial *t, double turns);
+
+/*
+ * A window for each of the @n next loads of the ring: their core cycles to @cycles, in
+ * their order. @room windows are taken without pause.
+ */
+void trial_loads(struct trial *t, size_t n, struct meter_window *windows, size_t room,
+		 double *cycles);
+
 #endif
