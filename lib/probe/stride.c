@@ -11,6 +11,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include <sonde/stats.h>
 #include "odd_factor.h"
@@ -26,15 +27,19 @@
 #define SETTLE_TURNS	160
 #define TURNS		8
 #define ORDERS		4
+/* Looks that tell what is clean, and their share that something else may have made cheap:
+ * a clock of large steps, a core that changed its own. */
+#define CLEAN_LOOKS	8
+#define CHEAP		0.25
 /* Rounds of all offsets until lines that fit are seen to. */
 #define PATIENCE	4
 #define ATTEMPTS	8
 #define OFFSET_STEP	1344
 /* Offsets at which they are, at least: others may have a way of all other sets. */
 #define VOTES		3
-#define LINE_MAX	256
+#define LINE_MOST	256
 /* Where lines are looked for, and the first of the offsets. */
-#define AT		LINE_MAX
+#define AT		LINE_MOST
 /* Orders of one line more than ways, and the share that misses if nearly all of them do. */
 #define ORDERS_AGAIN	12
 #define ALL_MISS	0.7
@@ -44,6 +49,15 @@
 struct pair {
 	uint32_t same[2 * STRIDE_WAYS];
 	uint32_t spread[2 * STRIDE_WAYS];
+	size_t n;
+};
+
+/**
+ * struct clean - what second rings of some pairs over the same pages cost
+ * @cycles: of the last ones of @n
+ */
+struct clean {
+	double cycles[CLEAN_LOOKS];
 	size_t n;
 };
 
@@ -58,6 +72,18 @@ static int look(struct trial *t, const uint32_t *places, size_t n, double warm, 
 	return err;
 }
 
+static double clean_cycles(const struct clean *c)
+{
+	double sorted[CLEAN_LOOKS];
+	size_t n = MIN(c->n, CLEAN_LOOKS);
+
+	if (!n)
+		return INFINITY;
+	memcpy(sorted, c->cycles, n * sizeof(*sorted));
+	sonde_stats_sort(sorted, n);
+	return sonde_stats_quantile(sorted, n, CHEAP);
+}
+
 /* What a load costs more if there is a miss a turn. */
 static double least_excess(const struct pair *p)
 {
@@ -65,12 +91,11 @@ static double least_excess(const struct pair *p)
 }
 
 /*
- * What the pair's first ring costs more, each at its best of several orders, and after
- * long enough for any replacement to settle: something else may have crowded the set
- * for a moment, never uncrowded it, and may have made the second ring dear. @clean:
- * the least that the second cost so far, INFINITY at first.
+ * What the pair's first ring costs more, at its best of several orders, and after long
+ * enough for any replacement to settle: something else may have crowded the set for a
+ * moment, never uncrowded it, and may have made the second ring dear.
  */
-static int excess(struct trial *t, const struct pair *p, double *clean, double *cycles,
+static int excess(struct trial *t, const struct pair *p, struct clean *clean, double *cycles,
 		  double *extra)
 {
 	double spread = 0, same = 0;
@@ -81,9 +106,9 @@ static int excess(struct trial *t, const struct pair *p, double *clean, double *
 		err = look(t, p->spread, p->n, WARM_TURNS, &spread);
 		if (!err)
 			err = look(t, p->same, p->n, i > 1 ? SETTLE_TURNS : WARM_TURNS, &same);
-		*clean = fmin(*clean, spread);
+		clean->cycles[clean->n++ % CLEAN_LOOKS] = spread;
 		*cycles = fmin(*cycles, same);
-		*extra = *cycles - *clean;
+		*extra = *cycles - clean_cycles(clean);
 		if (i && *extra <= least_excess(p))
 			break;
 	}
@@ -119,12 +144,13 @@ static void add_run(struct pair *p, size_t n, size_t stride, size_t first, size_
 static int count_ways(struct trial *t, struct stride *s)
 {
 	struct pair p;
-	double cycles = 0, extra = 0, clean;
+	double cycles = 0, extra = 0;
+	struct clean clean;
 	int err;
 
 	for (unsigned int k = 1; k <= STRIDE_WAYS + 1; k++) {
 		p.n = 0;
-		clean = INFINITY;
+		clean.n = 0;
 		add_run(&p, k, STRIDE_MAX, 0, AT);
 		err = excess(t, &p, &clean, &cycles, &extra);
 		if (err)
@@ -141,7 +167,7 @@ static int count_ways(struct trial *t, struct stride *s)
 	return 0;
 }
 
-static int is_crowded(struct trial *t, struct pair *p, double *clean, int *crowded)
+static int is_crowded(struct trial *t, struct pair *p, struct clean *clean, int *crowded)
 {
 	double cycles, extra = 0;
 	int err = excess(t, p, clean, &cycles, &extra);
@@ -156,7 +182,8 @@ static int is_crowded(struct trial *t, struct pair *p, double *clean, int *crowd
  */
 static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int *votes)
 {
-	double least[STRIDE_OFFSETS], clean = INFINITY, cycles = 0, extra, best = INFINITY;
+	double least[STRIDE_OFFSETS], cycles = 0, extra, best = INFINITY;
+	struct clean clean = { .n = 0 };
 	struct pair p;
 	int err = 0;
 
@@ -168,12 +195,12 @@ static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int 
 		for (unsigned int i = 0; i < STRIDE_OFFSETS && !err; i++) {
 			p.n = 0;
 			add_run(&p, k, STRIDE_MAX, 0, (AT + i * OFFSET_STEP) % METER_CHUNK);
-			if (!(least[i] <= clean + least_excess(&p))) {
+			if (!(least[i] <= clean_cycles(&clean) + least_excess(&p))) {
 				err = excess(t, &p, &clean, &cycles, &extra);
 				least[i] = fmin(least[i], cycles);
 			}
-			*votes += least[i] <= clean + least_excess(&p);
-			best = fmin(best, least[i] - clean);
+			*votes += least[i] <= clean_cycles(&clean) + least_excess(&p);
+			best = fmin(best, least[i] - clean_cycles(&clean));
 		}
 	}
 	s->sweep[k] = s->hit + fmax(best, 0);
@@ -209,13 +236,13 @@ static int settle_ways(struct trial *t, struct stride *s)
 static int find_way_bytes(struct trial *t, struct stride *s)
 {
 	struct pair p;
-	double clean;
+	struct clean clean;
 	int crowded, err;
 
 	s->way_bytes = STRIDE_MAX;
 	while (s->way_bytes > METER_LINE) {
 		p.n = 0;
-		clean = INFINITY;
+		clean.n = 0;
 		add_run(&p, s->ways + 1, s->way_bytes / 2, 0, AT);
 		err = is_crowded(t, &p, &clean, &crowded);
 		if (err)
@@ -247,8 +274,8 @@ static int stir(struct trial *t, const struct stride *s, size_t a, size_t b)
  * only if that is another line. What prefetchers bring besides may crowd the two
  * sets too, but not however the lines are shared out.
  */
-static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, double *clean,
-		  int *fit)
+static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b,
+		  struct clean *clean, int *fit)
 {
 	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
 	int crowded = 1, err = 0;
@@ -274,11 +301,14 @@ static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, d
 static int find_line(struct trial *t, struct stride *s)
 {
 	const size_t at = AT;
-	double clean = INFINITY;	/* all rings are of the same pages */
-	int fit = 0, err = 0;
+	struct clean clean = { .n = 0 };	/* all rings are of the same pages */
+	int fit = 0, err = fit_at(t, s, at, at, &clean, &fit);
 	size_t d;
 
-	for (d = METER_PLACE; d <= LINE_MAX && d < s->way_bytes && !err; d *= 2) {
+	/* Then it is not the way's stride. */
+	if (err || fit)
+		return err;
+	for (d = METER_PLACE; d <= LINE_MOST && d < s->way_bytes && !err; d *= 2) {
 		err = fit_at(t, s, at, at + d, &clean, &fit);
 		if (fit)
 			break;
@@ -412,7 +442,7 @@ int stride_find(struct trial *t, struct stride *s)
 		seen = is_same(&once, s) ? seen : 0;
 		if (!is_same(&once, s) || once.agree > s->agree)
 			*s = once;
-		seen += once.is_sure;
+		seen += once.is_sure && once.line;
 	}
 	s->is_sure = seen >= 2 && stride_is_usual(s);
 	return err;

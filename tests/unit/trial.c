@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a look says a load costs, by a clock of large steps. */
+#include <math.h>
+#include <stddef.h>
+
+#include "../../lib/probe/trial.h"
+#include "tap.h"
+
+#define LINES		13
+#define STEP_TICKS	26
+#define STEP_NS		10.0
+#define CHAIN_CYCLES	1024.0
+
+/* A core of which only this is known: what a load costs, and how fast it is. */
+static struct {
+	double ns, ghz, cycles;
+	struct sonde_rng rng;
+} core;
+
+static uint64_t read_clock(void)
+{
+	return (uint64_t)(core.ns / STEP_NS) * STEP_TICKS;
+}
+
+/* Ticks of so many cycles, after what a loop does between two reads. */
+static uint64_t pass(double cycles)
+{
+	uint64_t begin;
+
+	core.ns += 3 + (double)sonde_rng_below(&core.rng, 1000) / 250;
+	begin = read_clock();
+	core.ns += cycles / core.ghz;
+	return read_clock() - begin;
+}
+
+static void fake_link(struct meter *m, const uint32_t *places, size_t n)
+{
+	(void)m, (void)places, (void)n;
+}
+
+static void fake_chase(struct meter *m, uint64_t skip, unsigned int steps,
+		       struct meter_window *out, size_t nout)
+{
+	(void)m;
+	core.ns += (double)skip * core.cycles / core.ghz;
+	for (size_t i = 0; i < nout; i++) {
+		out[i].chain = pass(CHAIN_CYCLES);
+		out[i].ticks = pass(core.cycles * steps);
+	}
+}
+
+static double fake_now(struct meter *m)
+{
+	(void)m;
+	return core.ns / 1e9;
+}
+
+static const struct meter_ops ops = { .link = fake_link, .chase = fake_chase, .now = fake_now };
+static struct meter meter = {
+	.ops = &ops, .chain_cycles = CHAIN_CYCLES, .tick_ns = STEP_NS / STEP_TICKS,
+};
+static struct trial t;
+
+static void begin(void)
+{
+	static const uint32_t places[LINES];
+
+	core.ns = 0;
+	core.ghz = 4.16;
+	sonde_rng_seed(&core.rng, 1);
+	trial_open(&t, &meter, 1);
+	ck_assert_int_eq(trial_ring(&t, places, LINES, 0), 0);
+}
+
+static void end(void)
+{
+	trial_close(&t);
+}
+
+static double look(double cycles)
+{
+	core.cycles = cycles;
+	return trial_look(&t, 1, 8);
+}
+
+/* Windows as long as would do for those were 7 % of a step's error here. */
+START_TEST(is_as_exact_after_a_look_at_loads_that_cost_more)
+{
+	for (int i = 0; i < 1000; i++) {
+		ck_assert_double_eq_tol(look(27), 27, 27 * 0.04);
+		ck_assert_double_eq_tol(look(4), 4, 4 * 0.04);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trial");
+	TCase *tc = tcase_create("trial");
+
+	tcase_add_checked_fixture(tc, begin, end);
+	tcase_add_test(tc, is_as_exact_after_a_look_at_loads_that_cost_more);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}
