@@ -41,6 +41,8 @@
 /* Of what is consistent, and of what is not. */
 #define SURE		0.98
 #define DOUBTFUL	0.6
+/* Of the misses of one line more than ways, the share that noise may hide. */
+#define HIDDEN		0.25
 /* What is meant to be a whole number of octaves is off by less. */
 #define SAME_OCTAVE	0.25
 /* A hit costs about as much whatever tells it. */
@@ -54,6 +56,9 @@
 #define FILLS		2
 /* Times that a class of it is looked for in each larger pool. */
 #define AGAIN		3
+/* Pages alike over those to be expected, at most; times that they are gathered. */
+#define CROWD		1.5
+#define GATHERS		3
 /* Behind the first level a miss is a large part of a turn: seen in less of a window. */
 #define WINDOW_NS	250.0
 /* So many sets at most, and lines that flush the level above are in them too. */
@@ -198,13 +203,17 @@ static int has_classes(const struct survey *s, double classes)
  */
 static int is_consistent(const struct survey *s)
 {
+	double more;
+
 	if (s->votes < 2 || (s->votes != s->nsweeps && s->sorted < SORTED_LEAST) || !s->line ||
 	    s->doubtful)
 		return 0;
 	for (unsigned int i = 0; i < s->nsweeps; i++) {
 		if (s->sweep[i].ways != s->ways)
 			continue;
-		if (fabs(s->sweep[i].miss[s->ways]) > 0.5 || s->sweep[i].miss[s->ways + 1] < 0.5)
+		more = s->sweep[i].miss[s->ways + 1];
+		if (s->sweep[i].miss[s->ways] > 0.5 || more < 0.5 ||
+		    s->sweep[i].miss[s->ways] < -fmax(0.5, HIDDEN * more))
 			return 0;
 	}
 	return 1;
@@ -358,20 +367,29 @@ static void withdraw(struct level_geometry *l)
 	l->colours = 0;
 }
 
+/*
+ * All pages that are alike above the next level. If far more look so than chance makes, what
+ * disturbs makes lines overflow with any others: then it is done again, and there are none
+ * if that does not help.
+ */
 static int next_pool(struct ground *w, struct survey *s)
 {
+	const double most = CROWD * (double)w->npages / s->classes + s->ways;
 	size_t n = w->npages, found = 0;
 	uint32_t *from = malloc(n * sizeof(*from));
-	int err;
+	int err = from ? 0 : -ENOMEM;
 
-	if (!from)
-		return -ENOMEM;
-	memcpy(from, w->pages, n * sizeof(*from));
-	err = survey_gather(s, from, n, SIZE_MAX, &found);
-	memcpy(w->pool, from, found * sizeof(*from));
-	memcpy(w->pool + found, s->class.page, s->class.n * sizeof(*from));
-	w->npool = found + s->class.n;
-	shuffle(&w->t->rng, w->pool, w->npool);
+	w->npool = 0;
+	for (int i = 0; i < GATHERS && !w->npool && !err; i++) {
+		memcpy(from, w->pages, n * sizeof(*from));
+		err = survey_gather(s, from, n, SIZE_MAX, &found);
+		if (err || (s->classes > 0 && (double)found > most))
+			continue;
+		memcpy(w->pool, from, found * sizeof(*from));
+		memcpy(w->pool + found, s->class.page, s->class.n * sizeof(*from));
+		w->npool = found + s->class.n;
+		shuffle(&w->t->rng, w->pool, w->npool);
+	}
 	free(from);
 	return err;
 }

@@ -42,6 +42,8 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 #define FIRST_CROWD	2
 /* They cost this much more where something does; seconds until it is waited for no more. */
 #define CALM		1.02
+/* Looks that tell that it has become less. */
+#define MEAN_LOOKS	16
 #define PATIENCE_S	0.01
 
 int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages)
@@ -128,6 +130,20 @@ static void shift_hit(struct hunt *h, double gauge)
 	h->gauge.cycles = gauge;
 }
 
+/* What it costs in the mean: single looks may be off by steps of the clock. */
+static int typical_gauge(struct hunt *h, double *mean)
+{
+	double cycles = 0;
+	int err = 0;
+
+	*mean = 0;
+	for (int i = 0; i < MEAN_LOOKS && !err; i++) {
+		err = cost(h, h->gauge.page, h->gauge.n, 1, 1, HUNT_TURNS, &cycles);
+		*mean += cycles / MEAN_LOOKS;
+	}
+	return err;
+}
+
 int hunt_wait_calm(struct hunt *h)
 {
 	const struct gauge *g = &h->gauge;
@@ -138,8 +154,10 @@ int hunt_wait_calm(struct hunt *h)
 		before = cycles;
 		err = cost(h, g->page, g->n, 1, 4, HUNT_TURNS, &cycles);
 		least = fmin(least, cycles);
-		if (CALM * fmax(cycles, before) < g->cycles) {
-			shift_hit(h, fmax(cycles, before));
+		if (!err && CALM * fmax(cycles, before) < g->cycles) {
+			err = typical_gauge(h, &cycles);
+			if (!err && CALM * cycles < g->cycles)
+				shift_hit(h, cycles);
 			break;
 		}
 		if (cycles <= CALM * g->cycles && CALM * cycles >= g->cycles)
@@ -222,7 +240,7 @@ static double settled_misses(struct hunt *h, double clean)
 	for (int i = 0; i < looks; i++) {
 		misses = (trial_look(h->t, warm_turns[i], HUNT_TURNS) - clean) * n / h->penalty;
 		noise = fmin(NOISES * h->t->noise, NOISE * clean);
-		least = fmax(LEAST_MISSES, noise * n / h->penalty);
+		least = fmax(fmax(LEAST_MISSES, h->least), noise * n / h->penalty);
 		if (misses < least && ++none > 1)
 			return 0;
 		if (misses > MOST_MISSES && misses > n / 4)
@@ -260,7 +278,7 @@ static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_
 	/* Mostly it costs no more than a hit: then translation costs nothing either. */
 	misses = ((trial_look(h->t, warm_turns[0], HUNT_TURNS) - h->hit) * (double)n + h->kept) /
 		 h->penalty;
-	if (misses < LEAST_MISSES)
+	if (misses < fmax(LEAST_MISSES, h->least))
 		return 0;
 	for (int order = 0; !err && order < orders_of(h, misses, none); order++) {
 		/* Each time: what disturbs may have come and gone. */

@@ -44,6 +44,7 @@ struct gauge {
  * @kept: cycles that a turn costs less, for lines that stay in the level above
  * @penalty: cycles that a miss costs more
  * @rise: lines at which it was seen to overflow
+ * @least: misses a turn that are no noise, where a class tells more than half a miss
  * @until: loads of the trial after which no class is looked for any more
  * @brief: a wrong answer is soon found out: look once
  * @hasty: members that are not do little harm: look once at each
@@ -65,6 +66,7 @@ struct hunt {
 	double hit, kept;
 	double penalty;
 	size_t rise;
+	double least;
 	uint64_t until;
 	int brief, hasty, pure, washes;
 	uint32_t *ring, *list, *places;	/* room for the pool */
@@ -132,6 +134,12 @@ int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_
  */
 int hunt_places_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, int orders,
 		       double *mean, double *spread);
+
+/*
+ * Of *@n pages that overflow some set fewer that do, to the front, *@n of them; by which
+ * of them are seen to miss. 0, -errno.
+ */
+int hunt_narrow(struct hunt *h, uint32_t *from, size_t *n);
 
 /*
  * Find a smallest set that overflows: ways and one. 1, 0 if none was found, -errno.

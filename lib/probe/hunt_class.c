@@ -214,6 +214,13 @@ static int collect(struct hunt *h, const uint32_t *from, size_t n, struct class 
 	return 0;
 }
 
+static int collect_of_few(struct hunt *h, uint32_t *from, size_t n, struct class *c)
+{
+	int err = hunt_narrow(h, from, &n);
+
+	return err ? err : collect(h, from, n, c);
+}
+
 int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 {
 	size_t n = 0;
@@ -226,8 +233,8 @@ int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 		n = n ? n * 3 / 2 : FEWEST;
 		err = first_overflow(h, from, nfrom, &n);
 		if (err > 0)
-			err = collect(h, from, n, c);
-	} while (!err && !c->n && n < nfrom);
+			err = collect_of_few(h, from, n, c);
+	} while (!err && !c->n && n < nfrom && h->t->loads < h->until);
 	if (err > 0)
 		err = prune(h, c);
 	if (err > 0 && !h->pure)

@@ -18,6 +18,9 @@
 #define SWEEP_ORDERS	6
 #define SWEEP_DRAWS	4
 #define LINE_MOST	256
+/* Orders of one line more than ways, and the share of what they miss that is noise. */
+#define NOISE_ORDERS	8
+#define NOISE_SHARE	0.3
 /* Orders of one line more than ways; the shares of them that miss, less and more than
  * these, if all or half of them do; of the orders, most and some. */
 #define USE_ORDERS	12
@@ -49,6 +52,10 @@
 #define FOLD_ROOM	4
 /* Groups with such lines to be seen at least, and over those to be expected. */
 #define FOLD_HITS	2
+/* So many are enough, if no more are seen at the own offset. */
+#define FOLD_ENOUGH	4
+/* Times that one is asked again, with and without the class. */
+#define FOLD_AGAIN	3
 #define FOLD_SHARE	0.45
 #define FOLD_DOUBT	0.2
 /* Lines of classes to be found before they tell how many classes there are. */
@@ -174,6 +181,24 @@ static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
 		err = i <= w->ways ? least_misses(h, c, i, &w->miss[i]) :
 		      mean_misses(h, c, i, &w->miss[i]);
 	return err;
+}
+
+/*
+ * A line more than ways, of lines that are there in any order, which in FIFO make few miss:
+ * far fewer misses than most orders have are noise.
+ */
+static int tell_noise(struct hunt *h, const struct class *c, struct sweep *w)
+{
+	double miss[NOISE_ORDERS];
+	int err = 0;
+
+	for (int i = 0; i < NOISE_ORDERS && !err; i++)
+		err = hunt_misses_again(h, c->page, w->ways + 1, &miss[i]);
+	if (err)
+		return err;
+	sonde_stats_sort(miss, NOISE_ORDERS);
+	w->least = NOISE_SHARE * sonde_stats_quantile(miss, NOISE_ORDERS, 0.25);
+	return 0;
 }
 
 /*
@@ -393,22 +418,31 @@ static int overflow_at(struct survey *s, struct hunt *h, const struct fold *f,
 /*
  * Whether a line of @pages at @other shares the class's set. It does if they overflow
  * it with lines of the class and do not with lines of pages in no role: what
- * prefetchers bring besides may overflow sets as well. Asked twice: few have one, and
- * many may be disturbed. -errno.
+ * prefetchers bring besides may overflow sets as well. Asked in turns: few have one,
+ * and many may be disturbed. -errno.
  */
 static int is_congruent(struct survey *s, struct hunt *h, const struct fold *f,
 			const uint32_t *pages, uint32_t other)
 {
 	int over = overflow_at(s, h, f, f->c->page, pages, other);
 
-	if (over > 0)
+	for (int i = 0; i < FOLD_AGAIN && over > 0; i++) {
 		over = !overflow_at(s, h, f, f->from + f->n, pages, other);
-	return over > 0 ? overflow_at(s, h, f, f->c->page, pages, other) : over;
+		if (over > 0)
+			over = overflow_at(s, h, f, f->c->page, pages, other);
+	}
+	return over;
+}
+
+static int is_enough(int hits, int own)
+{
+	return hits >= FOLD_ENOUGH && hits >= own;
 }
 
 /*
- * In how many groups of pages one does, and in how many at the class's own offset,
- * to *@own: taken in turns, as what disturbs the one then disturbs the other. -errno.
+ * In how many groups of pages one does, until they are enough, and in how many at the
+ * class's own offset, to *@own: taken in turns, as what disturbs the one then disturbs
+ * the other. -errno.
  */
 static int count_congruent(struct survey *s, struct hunt *h, const struct fold *f,
 			   uint32_t other, int *own)
@@ -417,7 +451,7 @@ static int count_congruent(struct survey *s, struct hunt *h, const struct fold *
 	int hits = 0, over;
 
 	*own = 0;
-	for (size_t first = 0; first + group <= f->n; first += group) {
+	for (size_t first = 0; first + group <= f->n && s->t->loads < s->until; first += group) {
 		over = is_congruent(s, h, f, f->from + first, h->offset);
 		if (over < 0)
 			return over;
@@ -426,6 +460,8 @@ static int count_congruent(struct survey *s, struct hunt *h, const struct fold *
 		if (over < 0)
 			return over;
 		hits += over;
+		if (is_enough(hits, *own))
+			break;
 	}
 	return hits;
 }
@@ -462,7 +498,8 @@ static int ask_fold(struct survey *s, struct hunt *h, struct fold *f, uint32_t o
 			seen = fmin(own, expected);
 		}
 		some |= hits > FOLD_DOUBT * seen;
-		*is_folded = hits >= FOLD_HITS && hits > FOLD_SHARE * seen;
+		*is_folded = is_enough(hits, own) ||
+			     (hits >= FOLD_HITS && hits > FOLD_SHARE * seen);
 	}
 	s->doubtful |= !*is_folded && (looks < 2 || some);
 	return 0;
@@ -487,12 +524,14 @@ static int find_fold(struct survey *s, struct hunt *h, const struct class *c, ui
 		s->doubtful = 1;
 		return 0;
 	}
+	h->least = s->sweep[s->nsweeps - 1].least;
 	/* Not the nearest lines: prefetchers tie them together anyway. */
 	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK && !err; bit *= 2) {
 		err = ask_fold(s, h, &f, h->offset ^ bit, &is_folded);
 		s->fold *= is_folded ? 2 : 1;
 		all &= is_folded;
 	}
+	h->least = 0;
 	/* Then something else overflows them: some bit must tell sets apart. */
 	s->doubtful |= all;
 	return err;
@@ -554,6 +593,8 @@ static int look_at(struct survey *s, struct hunt *h, uint32_t *from, struct clas
 		err = hunt_refine(h, c, MIN(crowd_of(s, w->ways), c->n));
 	if (!err)
 		err = take_sweep(h, c, w);
+	if (!err)
+		err = tell_noise(h, c, w);
 	if (err)
 		return err;
 	s->nsweeps++;
@@ -843,6 +884,7 @@ int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, s
 		n = hunt_drop(from, nfrom, h.flush, h.nflush);
 		n = hunt_drop(from, n, s->class.page, s->class.n);
 		h.hasty = 1;
+		h.least = s->sweep[s->last].least;
 		err = hunt_members(&h, &s->class, s->ways, from, n, want, found, &tested);
 	}
 	hunt_close(&h);

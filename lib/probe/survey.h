@@ -23,6 +23,8 @@
  * @ways: found for it
  * @n: lines in the longest trial
  * @miss: misses a turn of i lines, i in 1..@n, with flush lines
+ * @least: misses a turn of a line more than ways, of those that are there in any order, of
+ *         which less is noise
  * @found: lines of the class that were found beyond the smallest set
  * @members: lines that it has in the pool, by how many were looked at for those
  */
@@ -30,7 +32,7 @@ struct sweep {
 	uint32_t offset;
 	unsigned int ways;
 	unsigned int n;
-	double miss[HUNT_WAYS + 1];
+	double miss[HUNT_WAYS + 1], least;
 	size_t found;
 	double members;
 };

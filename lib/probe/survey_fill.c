@@ -14,6 +14,8 @@
 
 /* Sets that were looked at, all of which have the same ways. */
 #define AGREED		4
+/* Of the lines that it is thought to hold, those that overflow some set. */
+#define BEGINS		0.6
 /* A count and an estimate that differ by more than this factor contradict each other. */
 #define CONTRADICTION	1.25
 /*
@@ -63,11 +65,12 @@ int survey_fill(struct survey *s, int is_consistent)
 {
 	struct filled filled;
 	struct fill f = { .t = s->t };
-	double classes;
+	/* A few draws may overflow it far before most do. */
+	double rise = is_consistent ? BEGINS * s->ways * s->classes : 0, classes;
 	int told = fill_open_pages(&f, s->t, s->pages, s->npages);
 
 	if (!told)
-		told = fill_second(&f, s->above, s->rise, &filled);
+		told = fill_second(&f, s->above, (size_t)fmax((double)s->rise, rise), &filled);
 	classes = told > 0 ? (double)(filled.lines / filled.ways) : 0;
 	if (told > 0)
 		told = was_above_empty(s, filled.lines, classes);

@@ -219,6 +219,38 @@ START_TEST(learns_no_penalty_from_lines_that_all_hit)
 }
 END_TEST
 
+/* Seven colours have as many lines as ways and one has more: those of that one are enough. */
+START_TEST(keeps_few_of_many_lines_that_overflow)
+{
+	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 12, .penalty = 28 };
+	size_t n = 0, few, crowd = 0, count[8] = { 0 };
+	uint64_t frame[4096];
+	uint32_t from[68];
+	struct meter *meter;
+	struct trial t;
+
+	model.cache[1].policy = (enum machine_policy[]){ POLICY_LRU, POLICY_RANDOM, POLICY_SRRIP }[_i];
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
+	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
+	for (uint32_t i = 0; i < 4096 && n < 68; i++)
+		if (count[frame[i] % 8]++ < (frame[i] % 8 ? 8 : 12))
+			from[n++] = i;
+	ck_assert_uint_eq(n, 68);
+	ck_assert_int_eq(hunt_open(&h, &t, from, n), 0);
+	few = n;
+	ck_assert_int_eq(hunt_narrow(&h, from, &few), 0);
+	ck_assert_uint_le(few, n / 2);
+	for (size_t i = 0; i < few; i++)
+		crowd += frame[from[i]] % 8 == 0;
+	ck_assert_uint_gt(crowd, 8);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
 /* In a guest its sets are estimated, not counted. */
 START_TEST(is_not_sure_of_the_size_of_an_exclusive_level)
 {
@@ -771,6 +803,7 @@ int main(void)
 	tcase_add_test(tc, knows_the_core_clock_better_than_a_step_of_the_counter);
 	tcase_add_loop_test(tc, is_not_misled_by_hits_that_hide_translation, 0, 3);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
+	tcase_add_loop_test(tc, keeps_few_of_many_lines_that_overflow, 0, 3);
 	tcase_add_test(tc, is_not_sure_of_the_size_of_an_exclusive_level);
 	tcase_add_test(tc, counts_what_an_exclusive_second_level_holds);
 	tcase_add_loop_test(tc, tells_an_exclusive_second_level_that_keeps_strangers, 0, 2);
