@@ -280,6 +280,7 @@ const struct capture_field capture_cache_fields[] = {
 	FIELD(sonde_cache_options, cpu, CAPTURE_UNSIGNED),
 	FIELD(sonde_cache_options, budget_s, CAPTURE_REAL),
 	FIELD(sonde_cache_options, max_bytes, CAPTURE_SIZE),
+	FIELD(sonde_cache_options, levels, CAPTURE_UNSIGNED),
 	FIELD(sonde_cache_options, seed, CAPTURE_U64),
 	{ NULL, 0, 0 },
 };

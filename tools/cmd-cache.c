@@ -5,6 +5,9 @@
 #include "text.h"
 #include "describe.h"
 
+/* More than any machine has. */
+#define MOST_LEVELS	8
+
 struct cache_options {
 	struct measure_options measure;
 	int curve;
@@ -28,8 +31,24 @@ static int set_no_curve(void *opts, const char *arg)
 	return CLI_DONE;
 }
 
+static int set_levels(void *opts, const char *arg)
+{
+	struct measure_options *o = opts;
+	uint64_t levels;
+
+	if (cli_parse_count("levels", arg, MOST_LEVELS, &levels) != CLI_DONE)
+		return CLI_USAGE;
+	if (!levels) {
+		cli_error("--levels 0: that is none; 1 to %d, or leave it out for all", MOST_LEVELS);
+		return CLI_USAGE;
+	}
+	o->levels = (unsigned int)levels;
+	return CLI_DONE;
+}
+
 static const struct cli_option options[] = {
 	MEASURE_OPTIONS,
+	{ "levels", 0, "N", "look for the sets of the first N levels only; else of all", set_levels },
 	{ "no-curve", 0, NULL, "sizes, ways and lines only, as quickly as that goes", set_no_curve },
 	MEASURE_METHOD_OPTION,
 	{ "curve", 0, NULL, "print the latency curve too (--json always has it)", set_curve },
@@ -49,9 +68,13 @@ int show_caches(const struct machine *m, int json, int curve)
 	return m->caches->nlevels ? CLI_DONE : CLI_CANNOT_MEASURE;
 }
 
-/* Without the curve, what is nothing but the curve cannot be had. */
+/* Without the curve, what is nothing but the curve cannot be had; with it alone, no sets. */
 static int check_options(const struct cache_options *o)
 {
+	if (o->measure.levels && o->measure.method == METHOD_SERVET) {
+		cli_error("--levels: servet looks for no sets; leave --levels or --method servet out");
+		return CLI_USAGE;
+	}
 	if (o->measure.budget_s > 0)
 		return CLI_DONE;
 	if (o->curve)

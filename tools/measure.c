@@ -279,6 +279,7 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 		.meter = options->meter,
 		.budget_s = options->budget_s,
 		.max_bytes = options->max_bytes ? options->max_bytes : choose_sweep(m),
+		.levels = options->levels,
 		.seed = options->seed,
 		.progress = watch_probe,
 	};

@@ -32,6 +32,7 @@ enum measure_method {
 /**
  * struct measure_options - begins the options of `cache` and `report`
  * @cpu: -1: the first one allowed
+ * @levels: to look for by conflicts; 0: all
  * @meter: where the loops run
  * @no_prefetch: with the prefetchers switched off
  * @method: how sizes are found
@@ -42,6 +43,7 @@ struct measure_options {
 	int cpu;
 	double budget_s;
 	size_t max_bytes;
+	unsigned int levels;
 	uint64_t seed;
 	enum sonde_meter meter;
 	int no_prefetch;

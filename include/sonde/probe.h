@@ -45,6 +45,7 @@ const char *sonde_meter_name(enum sonde_meter meter);
  * @max_bytes: largest working set, 256 KiB or more; 0: 192 MiB, and up to 1 GiB for
  *             the sets of a last level that no other guest shares, if less does not
  *             tell them. Half of the free memory at most
+ * @levels: only so many are looked for by conflicts, from the first on; 0: all
  * @seed: of the permutations: same seed, same walks
  * @progress: called now and then with the done share (0 to 1) and what is being
  *            done; a non-zero return stops the probe with -ECANCELED; may be NULL
@@ -56,6 +57,7 @@ struct sonde_cache_options {
 	enum sonde_meter meter;
 	double budget_s;
 	size_t max_bytes;
+	unsigned int levels;
 	uint64_t seed;
 	int (*progress)(void *ctx, double done, const char *what);
 	void *progress_ctx;

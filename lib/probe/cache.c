@@ -144,7 +144,7 @@ static int try_geometry(struct search *w, struct meter *meter, size_t bytes, str
 	trial_open(&t, meter, w->options->seed);
 	t.progress = w->options->progress;
 	t.progress_ctx = w->options->progress_ctx;
-	err = geometry_find(&t, bytes, g);
+	err = geometry_find(&t, bytes, w->options->levels, g);
 	w->report->elapsed_s += trial_elapsed(&t);
 	trial_close(&t);
 	return err;

@@ -192,12 +192,18 @@ static int hold_frames(struct work *w)
 	return 0;
 }
 
+/* Lines that are all of one class are more often those of a moment in which all missed. */
+static int is_told(const struct survey *s)
+{
+	return s->ways && s->classes >= 2;
+}
+
 static int look(struct work *w, const struct sonde_classes_options *options)
 {
 	struct sonde_classes_report *r = w->report;
 	int err = 0;
 
-	for (int i = 0; i < ATTEMPTS && !err && !w->survey.ways; i++)
+	for (int i = 0; i < ATTEMPTS && !err && !is_told(&w->survey); i++)
 		err = find_class(w, options->sort);
 	if (err || !w->survey.ways)
 		return err;

@@ -85,6 +85,7 @@ struct ground {
 	size_t nsecond;		/* of them, those that the second level is looked for in */
 	uint32_t *pool;		/* those alike above the level at hand */
 	size_t npool;
+	unsigned int levels;	/* that are looked for */
 	int is_last;		/* no larger pool will be had */
 	int too_few;		/* lines alike: they do not even fill the level above */
 	uint64_t samples, discarded;	/* up to the level before */
@@ -609,7 +610,7 @@ static int further(struct ground *w, struct survey *above)
 	double set_bytes = METER_CHUNK, beyond = above->hit + above->penalty;
 	int err = 0;
 
-	while (!err && above->ways && w->g->nlevels < GEOMETRY_LEVELS &&
+	while (!err && above->ways && w->g->nlevels < w->levels &&
 	       to_ns(w->t, beyond) < MEMORY_NS) {
 		l = &w->g->level[w->g->nlevels];
 		announce(w->t, w->g->nlevels);
@@ -731,11 +732,9 @@ static int confirm_second(struct ground *w, struct level_geometry *l)
 	return told < 0 ? told : 0;
 }
 
-static int find(struct ground *w, size_t max_bytes)
+static int find_first(struct ground *w)
 {
 	struct geometry *g = w->g;
-	struct level_geometry *l;
-	size_t step, bytes;
 	int err = w->t->meter->ops->pages(w->t->meter, STRIDE_CHUNKS);
 
 	announce(w->t, 0);
@@ -749,13 +748,17 @@ static int find(struct ground *w, size_t max_bytes)
 	g->nlevels++;
 	mark(w, &g->level[0]);
 	g->ends = to_ns(w->t, g->beyond) >= MEMORY_NS;
-	if (g->ends)
-		return 0;
-	step = g->first.way_bytes > METER_CHUNK ? g->first.way_bytes : METER_CHUNK;
-	bytes = step * POOL_PAGES_MOST < max_bytes ? step * POOL_PAGES_MOST : max_bytes;
-	l = &g->level[1];
+	return 0;
+}
+
+static int find_second(struct ground *w, size_t max_bytes)
+{
+	const size_t step = MAX(w->g->first.way_bytes, METER_CHUNK);
+	struct level_geometry *l = &w->g->level[1];
+	int err;
+
 	announce(w->t, 1);
-	err = get_pages(w, bytes);
+	err = get_pages(w, MIN(step * POOL_PAGES_MOST, max_bytes));
 	if (!err)
 		err = second(w, &l->survey);
 	if (err || !l->survey.seen)
@@ -763,10 +766,25 @@ static int find(struct ground *w, size_t max_bytes)
 	settle(l, &l->survey, METER_CHUNK);
 	err = confirm_second(w, l);
 	mark(w, l);
-	g->nlevels++;
-	if (!err && l->survey.ways && to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS)
+	w->g->nlevels++;
+	return err;
+}
+
+static int find(struct ground *w, size_t max_bytes)
+{
+	struct geometry *g = w->g;
+	struct level_geometry *l = &g->level[1];
+	int err = find_first(w);
+
+	if (err || !g->nlevels || g->ends || w->levels < 2)
+		return err;
+	err = find_second(w, max_bytes);
+	if (err || g->nlevels < 2)
+		return err;
+	if (w->levels > 2 && l->survey.ways &&
+	    to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS)
 		err = go_further(w, max_bytes);
-	if (!err)
+	if (!err && w->levels > 2)
 		err = fill_third(w, max_bytes);
 	l = &g->level[g->nlevels - 1];
 	g->beyond = fmax(l->survey.hit + l->survey.penalty, l->reach.beyond);
@@ -802,9 +820,12 @@ static int check_first(struct ground *w, double window_ns)
 	return err;
 }
 
-int geometry_find(struct trial *t, size_t max_bytes, struct geometry *g)
+int geometry_find(struct trial *t, size_t max_bytes, unsigned int levels, struct geometry *g)
 {
-	struct ground w = { .t = t, .g = g, .nsecond = POOL_PAGES };
+	struct ground w = {
+		.t = t, .g = g, .nsecond = POOL_PAGES,
+		.levels = levels && levels < GEOMETRY_LEVELS ? levels : GEOMETRY_LEVELS,
+	};
 	double window_ns = t->window_ns;
 	int err;
 

@@ -52,7 +52,10 @@ struct geometry {
 	double ghz;
 };
 
-/* 0, -ENOMEM, -ECANCELED. @max_bytes of memory at most, more than STRIDE_CHUNKS. */
-int geometry_find(struct trial *t, size_t max_bytes, struct geometry *g);
+/*
+ * 0, -ENOMEM, -ECANCELED. @max_bytes of memory at most, more than STRIDE_CHUNKS. Only the first
+ * @levels are looked for; 0: all.
+ */
+int geometry_find(struct trial *t, size_t max_bytes, unsigned int levels, struct geometry *g);
 
 #endif

@@ -88,6 +88,19 @@ fake_claims() {
 	grep -q ", $colours colour" table.txt
 }
 
+@test "--levels leaves what is beyond to what is claimed, and a capture says so too" {
+	"$SONDE" cache --no-curve --levels 1 --max-size 32M --samples c.samples --json >c.json
+	[ "$(json c.json 'scalar @{$d->{caches}}')" = 1 ]
+	"$SONDE" analyse c.samples --json >again.json
+	cmp c.json again.json
+	"$SONDE" cache --no-curve --levels 2 --max-size 64M --json >c.json
+	[ "$(json c.json 'scalar @{$d->{caches}}')" -le 2 ]
+	run --separate-stderr "$SONDE" cache --levels 2 --method servet
+	[ "$status" -eq 2 ]
+	one_line "$stderr"
+	has "$stderr" "leave --levels or"
+}
+
 @test "--no-curve is refused beside what needs the curve" {
 	for other in --curve "--method servet"; do
 		# shellcheck disable=SC2086 # two words

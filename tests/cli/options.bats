@@ -78,6 +78,8 @@ load helper
 		refused 2 "--max-size $size: not a size" "$SONDE" cache --max-size "$size"
 	done
 	refused 2 "--seed -3: not a whole number" "$SONDE" cache --seed -3
+	refused 2 "--levels 0: that is none; 1 to 8" "$SONDE" cache --levels 0
+	refused 2 "--levels 9: not a whole number" "$SONDE" cache --levels 9
 }
 
 @test "a CPU that may not be used is refused and those that may are named" {

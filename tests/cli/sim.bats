@@ -34,7 +34,7 @@ refused() {
 	[ -z "$stderr" ]
 	has "$output" "R of N caches right, U unknown, W confidently wrong"
 	has "$output" "is in none of R, U and W"
-	for option in profile seed method machine budget jobs verbose; do
+	for option in profile seed method machine budget levels jobs verbose; do
 		has "$output" "--$option"
 	done
 }
@@ -57,6 +57,7 @@ refused() {
 	refused 2 "'guess' is no value for --method" --method guess small.tsv
 	refused 2 "'-1' is no value for --seed" --seed -1 small.tsv
 	refused 2 "'0' is no value for --jobs" --jobs 0 small.tsv
+	refused 2 "'0' is no value for --levels" --levels 0 small.tsv
 	refused 2 "bad option '--colour'" --colour small.tsv
 	refused 2 "bad option '--seed'" small.tsv --seed
 	refused 1 "no machine of small.tsv" --machine 'large*' small.tsv
@@ -74,6 +75,12 @@ refused() {
 	has "${lines[0]}" "$(printf 'small\tL1\t8192/4/32\t')"
 	has "${lines[1]}" "left out: ways x line x sets is not its size"
 	[[ ${lines[2]} =~ ^[01]" of 1 caches right, "[01]" unknown, 0 confidently wrong"$ ]]
+}
+
+@test "the simulator judges as many levels as it is to look for" {
+	"$CACHES" --machine '2i386-2c-*' --levels 1 "$TABLE" >one
+	[ "$(grep -c "L2" one)" -eq 0 ]
+	grep -q "^1 of 1 caches right, 0 unknown, 0 confidently wrong$" one
 }
 
 @test "the simulator says the same again, whatever runs at once" {

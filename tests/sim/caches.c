@@ -55,6 +55,7 @@ static const struct method methods[] = {
  * @path: the table
  * @pattern: of machines' names, NULL: all
  * @budget_s: of the probe; negative: the method's
+ * @levels: that are looked for and judged; 0: all
  * @jobs: machines at once
  * @kept: where answers are kept, NULL: nowhere
  */
@@ -64,7 +65,7 @@ struct run {
 	uint64_t seed;
 	const struct method *method;
 	double budget_s;
-	unsigned int jobs;
+	unsigned int levels, jobs;
 	int verbose;
 };
 
@@ -72,6 +73,12 @@ struct run {
 static double budget_of(const struct run *run)
 {
 	return run->budget_s < 0 ? run->method->budget_s : run->budget_s;
+}
+
+/* Levels of a machine that it is judged by. */
+static unsigned int judged(const struct run *run, const struct corpus_machine *c)
+{
+	return run->levels && run->levels < c->usable ? run->levels : c->usable;
 }
 
 /**
@@ -105,6 +112,7 @@ static void probe_machine(const struct run *run, const struct corpus_machine *c,
 {
 	struct sonde_cache_options options = {
 		.budget_s = budget_of(run),
+		.levels = run->levels,
 		.seed = run->seed,
 	};
 	struct sonde_cache_report *report;
@@ -136,10 +144,10 @@ static int format_run(const struct run *run, char *text, size_t size)
 	if (!err)
 		err = keep_digest("/proc/self/exe", &program);
 	if (!err)
-		snprintf(text, size, "caches %s %llu %s %a %016llx %016llx",
+		snprintf(text, size, "caches %s %llu %s %a %u %016llx %016llx",
 			 run->profile == PROFILE_CLOUD ? "cloud" : "lab",
 			 (unsigned long long)run->seed, run->method->name, budget_of(run),
-			 (unsigned long long)table, (unsigned long long)program);
+			 run->levels, (unsigned long long)table, (unsigned long long)program);
 	return err;
 }
 
@@ -272,7 +280,7 @@ static void print_machine(const struct run *run, const struct corpus_machine *c,
 	if (r->err)
 		printf("%s\tnot probed: %s\n", c->name,
 		       r->err == -ECHILD ? "the probe crashed" : strerror(-r->err));
-	for (unsigned int i = 0; i < c->usable; i++) {
+	for (unsigned int i = 0; i < judged(run, c); i++) {
 		enum verdict v = verdict_of(&c->cache[i], i < r->answer.n ? &r->answer.found[i] : NULL,
 					    run->method->scope);
 
@@ -372,7 +380,7 @@ static unsigned int count_caches(const struct run *run, const struct corpus_mach
 
 	for (size_t i = 0; i < n; i++)
 		if (is_wanted(run, &c[i]))
-			caches += c[i].usable;
+			caches += judged(run, &c[i]);
 	return caches;
 }
 
@@ -439,6 +447,7 @@ static void print_help(void)
 	     "  --machine PATTERN      only machines whose name matches (as the shell matches)\n"
 	     "  --budget SECONDS       of the machine's own time for the latency curve; default 0 (none)\n"
 	     "                         for sonde, 40 for servet, which has nothing else\n"
+	     "  --levels N             only the first N levels of each are looked for, and judged\n"
 	     "  --jobs N               machines at once; default: as many as there are CPUs\n"
 	     "  --keep FILE            keep each machine's answer in FILE; the same run again goes on\n"
 	     "                         where it was cut short. A run of another build, table, seed...\n"
@@ -534,6 +543,10 @@ static int take_option(struct run *run, int option, const char *arg)
 	case 'k':
 		run->kept = arg;
 		return *arg ? 0 : -EINVAL;
+	case 'l':
+		err = parse_count(arg, ANSWER_LEVELS, &x);
+		run->levels = (unsigned int)x;
+		return err || !x ? -EINVAL : 0;
 	case 'j':
 		err = parse_count(arg, JOBS_MAX, &x);
 		run->jobs = (unsigned int)x;
@@ -550,6 +563,7 @@ static const struct option long_options[] = {
 	{ "method", required_argument, NULL, 'm' },
 	{ "machine", required_argument, NULL, 'n' },
 	{ "budget", required_argument, NULL, 'b' },
+	{ "levels", required_argument, NULL, 'l' },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "keep", required_argument, NULL, 'k' },
 	{ "verbose", no_argument, NULL, 'v' },

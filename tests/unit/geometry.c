@@ -49,7 +49,7 @@ static void find_in(size_t bytes, uint64_t seed)
 
 	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
 	trial_open(&t, meter, seed);
-	ck_assert_int_eq(geometry_find(&t, bytes, g), 0);
+	ck_assert_int_eq(geometry_find(&t, bytes, 0, g), 0);
 	trial_close(&t);
 	meter->ops->close(meter);
 }
@@ -248,6 +248,23 @@ START_TEST(keeps_few_of_many_lines_that_overflow)
 	hunt_close(&h);
 	trial_close(&t);
 	meter->ops->close(meter);
+}
+END_TEST
+
+START_TEST(looks_for_no_more_levels_than_are_asked_for)
+{
+	struct meter *meter;
+	struct trial t;
+
+	for (unsigned int levels = 1; levels <= 3; levels++) {
+		ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+		trial_open(&t, meter, 1);
+		ck_assert_int_eq(geometry_find(&t, POOL, levels, g), 0);
+		ck_assert_uint_eq(g->nlevels, levels);
+		ck_assert_int_eq(g->ends, levels == 3);
+		trial_close(&t);
+		meter->ops->close(meter);
+	}
 }
 END_TEST
 
@@ -803,6 +820,7 @@ int main(void)
 	tcase_add_test(tc, knows_the_core_clock_better_than_a_step_of_the_counter);
 	tcase_add_loop_test(tc, is_not_misled_by_hits_that_hide_translation, 0, 3);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
+	tcase_add_test(tc, looks_for_no_more_levels_than_are_asked_for);
 	tcase_add_loop_test(tc, keeps_few_of_many_lines_that_overflow, 0, 3);
 	tcase_add_test(tc, is_not_sure_of_the_size_of_an_exclusive_level);
 	tcase_add_test(tc, counts_what_an_exclusive_second_level_holds);
