@@ -883,7 +883,6 @@ int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, s
 	if (!err) {
 		n = hunt_drop(from, nfrom, h.flush, h.nflush);
 		n = hunt_drop(from, n, s->class.page, s->class.n);
-		h.hasty = 1;
 		h.least = s->sweep[s->last].least;
 		err = hunt_members(&h, &s->class, s->ways, from, n, want, found, &tested);
 	}
