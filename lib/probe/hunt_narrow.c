@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/param.h>
 
 #include <sonde/stats.h>
 #include "hunt.h"
