@@ -43,8 +43,9 @@
 /* Orders of one line more than ways, and the share that misses if nearly all of them do. */
 #define ORDERS_AGAIN	12
 #define ALL_MISS	0.7
-/* States before that are tried. */
+/* States before that are tried, and where lines go by order of arrival. */
 #define STIRS		3
+#define STIRS_MANY	40
 
 struct pair {
 	uint32_t same[2 * STRIDE_WAYS];
@@ -274,13 +275,13 @@ static int stir(struct trial *t, const struct stride *s, size_t a, size_t b)
  * only if that is another line. What prefetchers bring besides may crowd the two
  * sets too, but not however the lines are shared out.
  */
-static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b,
+static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, int stirs,
 		  struct clean *clean, int *fit)
 {
 	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
 	int crowded = 1, err = 0;
 
-	for (int i = 0; i < 3 * STIRS && crowded && !err; i++) {
+	for (int i = 0; i < 3 * stirs && crowded && !err; i++) {
 		struct pair p = { .n = 0 };
 
 		add_run(&p, shares[i % 3], s->way_bytes, 0, a);
@@ -298,18 +299,18 @@ static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b,
  * line after each, that is one line too far, and lines that face each other
  * across the border of two such stretches do not fit either.
  */
-static int find_line(struct trial *t, struct stride *s)
+static int find_line(struct trial *t, struct stride *s, int stirs)
 {
 	const size_t at = AT;
 	struct clean clean = { .n = 0 };	/* all rings are of the same pages */
-	int fit = 0, err = fit_at(t, s, at, at, &clean, &fit);
+	int fit = 0, err = fit_at(t, s, at, at, STIRS, &clean, &fit);
 	size_t d;
 
 	/* Then it is not the way's stride. */
 	if (err || fit)
 		return err;
 	for (d = METER_PLACE; d <= LINE_MOST && d < s->way_bytes && !err; d *= 2) {
-		err = fit_at(t, s, at, at + d, &clean, &fit);
+		err = fit_at(t, s, at, at + d, stirs, &clean, &fit);
 		if (fit)
 			break;
 	}
@@ -317,7 +318,7 @@ static int find_line(struct trial *t, struct stride *s)
 		return err;
 	s->line = (unsigned int)d;
 	if (d > METER_PLACE)
-		err = fit_at(t, s, at + d / 2, at + d, &clean, &fit);
+		err = fit_at(t, s, at + d / 2, at + d, stirs, &clean, &fit);
 	if (!fit)
 		s->line /= 2;
 	s->is_doubtful = !fit || s->line > METER_LINE;
@@ -369,11 +370,10 @@ static int share_of_misses(struct trial *t, const struct stride *s, int anew, do
 }
 
 /*
- * Of what goes by order of arrival alone (goes_by_use() in survey.c says how that shows) two
- * lines that a prefetcher of pairs brings look like one; where they are longer than most,
- * or seem to be half as long as where they fit, that matters.
+ * Whether lines go by order of arrival alone (goes_by_use() in survey.c says how that shows).
+ * Then two lines that a prefetcher of pairs brings look like one in most states.
  */
-static int doubt_line(struct trial *t, struct stride *s)
+static int goes_by_order(struct trial *t, const struct stride *s, int *by_order)
 {
 	double anew[ORDERS], again[ORDERS_AGAIN];
 	int err = 0;
@@ -387,16 +387,14 @@ static int doubt_line(struct trial *t, struct stride *s)
 	sonde_stats_sort(anew, ORDERS);
 	sonde_stats_sort(again, ORDERS_AGAIN);
 	/* Two orders of three lines are all there are. */
-	s->is_doubtful = anew[ORDERS - 1] > ALL_MISS &&
-			 (s->ways <= 2 || again[ORDERS_AGAIN / 4] < ALL_MISS);
-	if (s->is_doubtful)
-		s->line = METER_LINE;
+	*by_order = anew[ORDERS - 1] > ALL_MISS &&
+		    (s->ways <= 2 || again[ORDERS_AGAIN / 4] < ALL_MISS);
 	return 0;
 }
 
 static int find_once(struct trial *t, struct stride *s)
 {
-	int err;
+	int err, by_order = 0;
 
 	memset(s, 0, sizeof(*s));
 	err = count_ways(t, s);
@@ -406,10 +404,16 @@ static int find_once(struct trial *t, struct stride *s)
 	if (!err)
 		err = find_way_bytes(t, s);
 	if (!err)
-		err = find_line(t, s);
-	if (!err)
 		err = find_beyond(t, s);
-	return err || !s->is_doubtful ? err : doubt_line(t, s);
+	if (!err)
+		err = goes_by_order(t, s, &by_order);
+	if (!err)
+		err = find_line(t, s, by_order ? STIRS_MANY : STIRS);
+	/* Where they are longer than most, or seem to be half as long as where they fit. */
+	s->is_doubtful = s->is_doubtful && by_order;
+	if (s->is_doubtful)
+		s->line = METER_LINE;
+	return err;
 }
 
 static int is_same(const struct stride *a, const struct stride *b)
