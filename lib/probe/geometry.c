@@ -51,7 +51,7 @@
 #define SORTED_LEAST	4
 /* Surveys of the second level at most. */
 #define ATTEMPTS	6
-/* Of these, those that wash nothing, and those after which it is filled. */
+/* Of these, those that wash nothing, and the number of those after which it is filled. */
 #define GENTLE		4
 #define FILLS		2
 /* Times that a class of it is looked for in each larger pool. */
@@ -61,6 +61,16 @@
 #define GATHERS		3
 /* Behind the first level a miss is a large part of a turn: seen in less of a window. */
 #define WINDOW_NS	250.0
+/* Odd factors of a second level's ways, at most. */
+#define ODD_WAYS	5
+/* Classes by members over those that were drawn, at most. */
+#define FEW_MEMBERS	1.3
+/* Octaves that an estimate of classes is off from what lines at all offsets then show, at most. */
+#define LIKELY_OCTAVES	0.35
+/* Times that they are looked at. */
+#define LOOKS		4
+/* What is left of its error if they do, a share of it. */
+#define SHOWN_ERROR	0.05
 /* So many sets at most, and lines that flush the level above are in them too. */
 #define FEW_CLASSES	3
 /* Lines that begin to overflow a level of few sets, over ways of the level above. */
@@ -169,6 +179,18 @@ static double page_classes(const struct survey *s)
 }
 
 /*
+ * Whether others' lines seem to stay in its sets, which leaves them fewer ways, and fewer
+ * members than draws find. No second level has such ways.
+ */
+static int has_strangers(const struct survey *s)
+{
+	if (s->sorted || s->exact)
+		return 0;
+	return odd_factor(s->ways) > ODD_WAYS ||
+	       (s->classes > 0 && s->by_members > FEW_MEMBERS * s->classes);
+}
+
+/*
  * Whether more than one class says so. Where all lines of the pool share a set or
  * two, nothing flushes the level above, so ways of an exclusive level are those of
  * both; if that is the simpler number, there is no telling, unless more lines were seen to
@@ -179,6 +201,8 @@ static int has_ways(const struct survey *s)
 	if (s->classes > 0 && s->classes < FEW_CLASSES && s->ways > s->above &&
 	    s->holding != HOLDING_OTHER &&
 	    odd_factor(s->ways - s->above) < odd_factor(s->ways))
+		return 0;
+	if (has_strangers(s))
 		return 0;
 	return s->votes > 1 || (s->votes && s->sorted >= SORTED_LEAST);
 }
@@ -207,7 +231,7 @@ static int is_consistent(const struct survey *s)
 	double more;
 
 	if (s->votes < 2 || (s->votes != s->nsweeps && s->sorted < SORTED_LEAST) || !s->line ||
-	    s->doubtful)
+	    s->doubtful || has_strangers(s))
 		return 0;
 	for (unsigned int i = 0; i < s->nsweeps; i++) {
 		if (s->sweep[i].ways != s->ways)
@@ -224,6 +248,13 @@ static int is_consistent(const struct survey *s)
 static int holds_its_rise(const struct survey *s)
 {
 	return s->classes * s->ways > RISE_LEAST * (double)s->rise;
+}
+
+/* Whether it is told, surely or not, how large it is. */
+static int is_sized(const struct survey *s)
+{
+	return has_ways(s) && s->classes > 0 && has_classes(s, page_classes(s)) &&
+	       holds_its_rise(s);
 }
 
 /* Lines that the second level holds of pages with a line each, if all are of one colour. */
@@ -329,7 +360,8 @@ static int is_as_counted(const struct survey *s)
  */
 static double sure_of(const struct survey *s)
 {
-	if (!s->sorted && (s->holding == HOLDING_OTHER || (s->exact && !is_as_counted(s))))
+	if (!s->sorted && !s->held &&
+	    (s->holding == HOLDING_OTHER || (s->exact && !is_as_counted(s))))
 		return DOUBTFUL;
 	/* How many sets of the level above share one is told by draws, with few sets not well. */
 	if (s->exact && s->holding != HOLDING_ALSO && s->classes < DRAWN_LEAST)
@@ -338,7 +370,7 @@ static double sure_of(const struct survey *s)
 	if (s->exact && s->nsweeps < 2 && s->holding == HOLDING_UNKNOWN)
 		return DOUBTFUL;
 	/* Members had to choose among draws. */
-	if (!s->sorted && s->agreed && 2 * s->agreed <= s->nestimates)
+	if (!s->sorted && !s->held && s->agreed && 2 * s->agreed <= s->nestimates)
 		return DOUBTFUL;
 	return is_consistent(s) ? SURE : DOUBTFUL;
 }
@@ -353,7 +385,7 @@ static void settle(struct level_geometry *l, const struct survey *s, double set_
 	l->set_bytes = set_bytes;
 	if (!has_ways(s)) {
 		l->survey.ways = 0;
-	} else if (s->classes > 0 && has_classes(s, classes) && holds_its_rise(s)) {
+	} else if (is_sized(s)) {
 		l->size = (uint64_t)llround(s->ways * classes * set_bytes);
 		l->low = l->high = l->size;
 		l->confidence = sure_of(s);
@@ -421,15 +453,73 @@ static int is_told(const struct survey *s)
 }
 
 /*
+ * Of the attempts, those after which the level is filled: the first ones. In a guest, whose
+ * neighbours spoil more of that than of anything else, the last, if none found a class.
+ */
+static int fills_at(const struct ground *w, const struct survey *s, unsigned int i)
+{
+	if (w->t->meter->is_guest)
+		return i + FILLS >= ATTEMPTS && !s->ways && !s->ways_before;
+	return i < FILLS;
+}
+
+/* The power of two that estimates of classes which differ most likely mean. 0 if it is far off. */
+static double likely_classes(const struct survey *s)
+{
+	double octaves = log2(s->classes);
+
+	return fabs(octaves - round(octaves)) < LIKELY_OCTAVES ? exp2(round(octaves)) : 0;
+}
+
+/*
+ * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
+ * then it is none. 1 if it has one, 0, -errno.
+ */
+static int check_size(struct ground *w, struct survey *s)
+{
+	const int is_told = is_sized(s);
+	double classes, bytes;
+	int holds = 0, twice = 0;
+
+	if (s->brief || !has_ways(s) || s->classes <= 0)
+		return 0;
+	classes = is_told ? page_classes(s) : likely_classes(s) / fmax(s->fold, 1);
+	if (classes <= 0)
+		return 0;
+	bytes = s->ways * classes * METER_CHUNK;
+	/* What disturbs makes it look as if it held less. */
+	for (int i = 0; i < LOOKS && !holds; i++)
+		holds = survey_holds(s, w->pages, w->npages, bytes);
+	if (holds == -ENODATA)
+		return is_told;
+	if (holds > 0)
+		twice = survey_holds(s, w->pages, w->npages, 2 * bytes);
+	if (twice < 0 && twice != -ENODATA)
+		return twice;
+	if (twice > 0)
+		holds = 0;
+	if (holds > 0) {
+		s->classes = classes * fmax(s->fold, 1);
+		s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);
+		s->doubtful = 0;
+		s->held = 1;
+	} else if (!holds) {
+		s->classes = 0;
+	}
+	return holds;
+}
+
+/*
  * Again where nothing was found, or not surely: with other pages, and when
- * whoever was in the way may have gone.
+ * whoever was in the way may have gone. In the end the last of which no class
+ * contradicts the size, if none told it surely.
  */
 static int second(struct ground *w, struct survey *s)
 {
-	struct survey asked = *s;
+	struct survey asked = *s, best = { .ways = 0 };
 	int err = 0;
 
-	for (unsigned int i = 0; i < ATTEMPTS && !err; i++) {
+	for (unsigned int i = 0; i < ATTEMPTS; i++) {
 		asked.ways_before = s->ways ? s->ways : s->ways_before;
 		asked.found = s->found;
 		asked.members = s->members;
@@ -444,13 +534,18 @@ static int second(struct ground *w, struct survey *s)
 		if (!s->ways && (!s->seen || (double)s->rise > POOL_RISE * (double)w->npool) &&
 		    w->nsecond < POOL_PAGES_MOST)
 			w->nsecond *= POOL_GROWS;
-		if (!err && i < FILLS && !is_told(s) && s->rise && !w->t->meter->is_guest)
+		if (!err && fills_at(w, s, i) && !is_told(s) && s->rise)
 			err = survey_fill(s, 0);
+		if (err >= 0)
+			err = check_size(w, s);
 		if (err < 0 || is_told(s))
-			break;
-		err = 0;
+			return err < 0 ? err : 0;
+		if (err && s->votes == s->nsweeps)
+			best = *s;
 	}
-	return err < 0 ? err : 0;
+	if (best.ways)
+		*s = best;
+	return 0;
 }
 
 /*

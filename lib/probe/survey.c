@@ -37,6 +37,8 @@
 #define STEADY		0.3
 /* Classes that are to agree that it is by use. */
 #define BY_USE		2
+/* Where lines begin that may be seen to be two: those before are in the page as well. */
+#define PARTED_AT	(METER_CHUNK / 2)
 /* States before that are tried. */
 #define STIRS		8
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
@@ -239,9 +241,12 @@ static int stir(struct hunt *h, const struct class *c, size_t n, uint32_t a, uin
 	return trial_ring(h->t, places, n, 0);
 }
 
+/* Lines fit, but clean costs are noisy and in the mean they miss; fit; are seen to be two. */
+enum { FITS_ONCE = 1, FITS_SURELY, PARTED };
+
 /*
- * As in the first level (stride.c): one line of the class more than ways. 2, 1 if that was
- * seen once, but clean costs are noisy and in the mean they miss, 0, -errno.
+ * As in the first level (stride.c): one line of the class more than ways. FITS_ONCE,
+ * FITS_SURELY, 0, -errno.
  */
 static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint32_t a, uint32_t b)
 {
@@ -250,7 +255,7 @@ static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint3
 	int over = 1, fit = 0, err;
 	double mean, spread;
 
-	for (int k = 0; k < 3 * STIRS && fit < 2; k++) {
+	for (int k = 0; k < 3 * STIRS && fit < FITS_SURELY; k++) {
 		size_t n = 0;
 
 		over = stir(h, c, s->ways + 1, a, b);
@@ -274,7 +279,7 @@ static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint3
 						 &spread);
 		if (err)
 			return err;
-		fit = mean < FITS || spread < STEADY ? 2 : 1;
+		fit = mean < FITS || spread < STEADY ? FITS_SURELY : FITS_ONCE;
 	}
 	return over < 0 ? over : fit;
 }
@@ -305,13 +310,50 @@ static int goes_by_use(struct survey *s, struct hunt *h, const struct class *c)
 }
 
 /*
- * The smallest distance at which they fit in any class; half of it where in none they fit
+ * Whether lines at a distance are seen to be two. Where they could be pairs, also in no other
+ * way than a prefetcher's, which would have brought one of two lines half as long as well, and
+ * across a border of such stretches.
+ */
+static int is_parted(struct survey *s, struct hunt *h, const struct class *c, uint32_t d)
+{
+	int parted = hunt_parted(h, c, s->ways, PARTED_AT, PARTED_AT + d, d);
+
+	if (parted > 0 && d > s->first->line)
+		parted = parted < 2 ? 0 : hunt_parted(h, c, s->ways, PARTED_AT + d / 2,
+						      PARTED_AT + d, d);
+	return parted;
+}
+
+/*
+ * The smallest distance at which lines of a class are seen to be two, or fit, to *@d. PARTED,
+ * FITS_SURELY, FITS_ONCE, 0, -errno.
+ */
+static int find_apart(struct survey *s, struct hunt *h, const struct class *c, uint32_t *d)
+{
+	uint32_t once = 0;
+	int fit;
+
+	for (*d = s->first->line; *d <= LINE_MOST; *d *= 2) {
+		fit = is_parted(s, h, c, *d);
+		if (fit)
+			return fit < 0 ? fit : PARTED;
+		fit = once ? 0 : fit_at(s, h, c, LINE_MOST, LINE_MOST + *d);
+		if (fit < 0 || fit == FITS_SURELY)
+			return fit;
+		if (fit)
+			once = *d;
+	}
+	*d = once;
+	return once ? FITS_ONCE : 0;
+}
+
+/*
+ * The smallest distance at which they are two in any class; half of it where in none they fit
  * across a border of such stretches either, as in the first level (stride.c).
  */
 static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 {
-	const uint32_t at = LINE_MOST;
-	int fit = 0, across, sure;
+	int fit, across = 1, by_use = 0;
 	uint32_t d;
 
 	/* Lines go back and forth between it and the level above. */
@@ -319,27 +361,24 @@ static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 		s->line = s->line_above ? s->line_above : s->first->line;
 		return 0;
 	}
-	for (d = s->first->line; d <= LINE_MOST; d *= 2) {
-		fit = fit_at(s, h, c, at, at + d);
-		if (fit)
-			break;
-	}
+	fit = find_apart(s, h, c, &d);
 	if (fit <= 0)
 		return fit;
-	sure = fit > 1;
-	across = d > s->first->line ? fit_at(s, h, c, at + d / 2, at + d) : 1;
-	fit = across > 0 && d > s->first->line && !s->line_above ? goes_by_use(s, h, c) : 0;
-	if (across < 0 || fit < 0)
-		return across < 0 ? across : fit;
+	if (fit != PARTED && d > s->first->line)
+		across = fit_at(s, h, c, LINE_MOST + d / 2, LINE_MOST + d);
+	if (across > 0 && d > s->first->line && !s->line_above)
+		by_use = fit == PARTED ? 1 : goes_by_use(s, h, c);
+	if (across < 0 || by_use < 0)
+		return across < 0 ? across : by_use;
 	if (!s->apart || d < s->apart)
 		s->napart = s->nsure = s->nacross = s->by_use = 0;
 	if (s->napart && d > s->apart)
 		return 0;
 	s->apart = d;
 	s->napart++;
-	s->nsure += sure;
+	s->nsure += fit != FITS_ONCE;
 	s->nacross += across > 0;
-	s->by_use += fit;
+	s->by_use += by_use;
 	s->line = s->nacross ? d : d / 2;
 	/*
 	 * Where every load misses the level above, a prefetcher that completes pairs of
@@ -674,6 +713,7 @@ static void combine_estimates(struct survey *s)
 		x_se = fmax(x_se, s->estimate_se[i]);
 	}
 	s->agreed = told ? n : 0;
+	s->by_members = told ? members : 0;
 	if (told && s->holding == HOLDING_OTHER) {
 		s->classes = members;
 		s->classes_se = se;

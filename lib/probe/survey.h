@@ -77,7 +77,9 @@ enum holding {
  * @estimate: of @classes, by draws, with each class that was found; @nestimates of them
  * @estimate_se: their standard errors
  * @agreed: how many of them agree with @members
+ * @by_members: classes by members alone, 0 if too few were found to tell
  * @drawn: the one that was made with @class
+ * @held: lines at all offsets have shown that it is of the size that all this makes
  * @fold: offsets in a page at which a line may share a set with one at a given
  *        offset, where the index mixes bits of the offset with others; else 1
  * @doubtful: whether that was hard to tell
@@ -114,7 +116,8 @@ struct survey {
 	double members, among;
 	double estimate[SURVEY_CLASSES], estimate_se[SURVEY_CLASSES];
 	unsigned int nestimates, agreed;
-	double drawn;
+	double by_members, drawn;
+	int held;
 	unsigned int fold;
 	int doubtful;
 	unsigned int line, apart, napart, nsure, nacross, by_use;
@@ -135,6 +138,12 @@ int survey_has_line(const struct survey *s, const struct stride *first);
 
 /* 0, -ENOMEM, -ECANCELED. @t, @first, @above and the pool are given. */
 int survey_level(struct survey *s);
+
+/*
+ * Whether lines at all offsets of @pages miss as in a level of so many @bytes, not as in one
+ * half or twice as large. 1, 0, -ENODATA if there are too few pages to tell, -errno.
+ */
+int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double bytes);
 
 /*
  * Pages of @from that are of the survey's class, at its offset, to the front:

@@ -39,6 +39,8 @@ static int adopt(struct survey *s, const struct fill *f, const struct filled *fi
 		.penalty = f->miss - f->hit, .rise = s->rise, .gauge = s->gauge,
 		.brief = s->brief, .washes = 1, .until = s->until,
 		.votes = AGREED, .tried = AGREED, .fold = filled->fold, .offset = f->offset,
+		.apart = s->apart, .napart = s->napart, .nsure = s->nsure, .nacross = s->nacross,
+		.by_use = s->by_use,
 	};
 	err = survey_adopt(full, &f->set, filled->ways, f->pages,
 			   hunt_drop(f->pages, f->n, f->set.page, f->set.n));

@@ -53,7 +53,7 @@ int trial_tick(struct trial *t)
 	return t->progress && t->progress(t->progress_ctx, t->done, t->what) ? -ECANCELED : 0;
 }
 
-int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail)
+static int take_places(struct trial *t, const uint32_t *places, size_t n)
 {
 	uint32_t *ring;
 
@@ -65,9 +65,27 @@ int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail)
 		t->room = n;
 	}
 	memcpy(t->ring, places, n * sizeof(*places));
+	t->nring = n;
+	return 0;
+}
+
+int trial_path(struct trial *t, const uint32_t *places, size_t n)
+{
+	int err = take_places(t, places, n);
+
+	if (!err)
+		t->meter->ops->link(t->meter, t->ring, n);
+	return err;
+}
+
+int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail)
+{
+	int err = take_places(t, places, n);
+
+	if (err)
+		return err;
 	shuffle(&t->rng, t->ring, n - tail);
 	shuffle(&t->rng, t->ring + n - tail, tail);
-	t->nring = n;
 	t->meter->ops->link(t->meter, t->ring, n);
 	return 0;
 }

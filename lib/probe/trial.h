@@ -72,6 +72,9 @@ int trial_tick(struct trial *t);
  */
 int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail);
 
+/* The same in the order of @places. */
+int trial_path(struct trial *t, const uint32_t *places, size_t n);
+
 /*
  * Go @warm turns, then look: windows that together are @turns turns or more.
  * Core cycles a load: the mean of the windows that nothing interrupted, without

@@ -268,28 +268,36 @@ START_TEST(looks_for_no_more_levels_than_are_asked_for)
 }
 END_TEST
 
-/* In a guest its sets are estimated, not counted. */
-START_TEST(is_not_sure_of_the_size_of_an_exclusive_level)
+/*
+ * In a guest its sets are estimated, not counted. Lines at all offsets show whether it holds
+ * so many, if it holds far more than the first.
+ */
+START_TEST(is_sure_of_the_size_of_an_exclusive_level_if_lines_show_it)
 {
 	model.is_guest = 1;
+	model.cache[1].bytes = _i ? 256 * KIB : 128 * KIB;
 	model.cache[1].inclusion = EXCLUSIVE;
 	model.cache[1].index = INDEX_XOR;
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
 	find(1);
 	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
-	ck_assert_double_lt(g->level[1].confidence, 0.95);
+	ck_assert_int_eq(g->level[1].confidence >= 0.95, _i);
+	if (_i)
+		ck_assert_uint_eq(g->level[1].size, 256 * KIB);
 }
 END_TEST
 
 START_TEST(counts_what_an_exclusive_second_level_holds)
 {
+	/* Too small for lines at all offsets to show it. */
+	model.cache[1].bytes = 128 * KIB;
 	model.cache[1].inclusion = EXCLUSIVE;
 	model.cache[1].index = INDEX_XOR;
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
 	find(1);
-	assert_level(1, 256 * KIB, 8, 64);
+	assert_level(1, 128 * KIB, 8, 64);
 	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
-	ck_assert_uint_eq(g->level[1].survey.sorted, 32);
+	ck_assert_uint_eq(g->level[1].survey.sorted, 16);
 }
 END_TEST
 
@@ -584,20 +592,77 @@ static void make_small_level(enum machine_policy policy, unsigned int prefetch, 
 	model.prefetch = prefetch;
 }
 
-/* By use, by chance or by order of arrival: which of these says how pairs would look. */
+/*
+ * By use, by chance or by order of arrival: which of these says how pairs would look. Where it
+ * does not, another prefetcher may bring one line without the other.
+ */
 START_TEST(says_that_a_line_is_longer_only_where_pairs_would_not_look_so)
 {
-	static const struct { enum machine_policy policy; unsigned int line; int is_told; } is[] = {
-		{ POLICY_LRU, 128, 1 }, { POLICY_SRRIP, 128, 1 }, { POLICY_RANDOM, 64, 1 },
-		{ POLICY_FIFO, 128, 0 }, { POLICY_FIFO, 64, 0 },
+	static const struct {
+		enum machine_policy policy;
+		unsigned int prefetch, line;
+		int is_told;
+	} is[] = {
+		{ POLICY_LRU, 0, 128, 1 }, { POLICY_SRRIP, 0, 128, 1 }, { POLICY_RANDOM, 0, 64, 1 },
+		{ POLICY_FIFO, 0, 128, 0 }, { POLICY_FIFO, 0, 64, 0 },
+		{ POLICY_FIFO, PREFETCH_NEXT, 128, 1 }, { POLICY_FIFO, PREFETCH_NEXT, 64, 1 },
+		{ POLICY_FIFO, PREFETCH_STREAM, 128, 1 }, { POLICY_FIFO, PREFETCH_STREAM, 64, 1 },
+		{ POLICY_FIFO, PREFETCH_STRIDE, 128, 1 }, { POLICY_FIFO, PREFETCH_STRIDE, 64, 1 },
 	};
 
-	make_small_level(is[_i].policy, PREFETCH_PAIR, is[_i].line);
+	make_small_level(is[_i].policy, PREFETCH_PAIR | is[_i].prefetch, is[_i].line);
 	find(1);
 	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
 	ck_assert_int_eq(survey_has_line(&g->level[1].survey, &g->first), is[_i].is_told);
 	if (is[_i].is_told)
 		ck_assert_uint_eq(g->level[1].survey.line, is[_i].line);
+}
+END_TEST
+
+/* Lines at all offsets tell a size from half and twice as much, however soft replacement is. */
+START_TEST(checks_a_size_by_lines_at_all_offsets)
+{
+	static const enum machine_policy policy[] = {
+		POLICY_LRU, POLICY_PLRU, POLICY_RANDOM, POLICY_SRRIP, POLICY_FIFO,
+	};
+	uint32_t pages[POOL / METER_CHUNK];
+	struct survey *s = &g->level[1].survey;
+	struct meter *meter;
+	struct trial t;
+
+	make_small_level(policy[_i], PREFETCH_ALL, 64);
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(geometry_find(&t, POOL, 2, g), 0);
+	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
+	ck_assert_int_eq(s->held, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, POOL / METER_CHUNK), 0);
+	for (uint32_t i = 0; i < POOL / METER_CHUNK; i++)
+		pages[i] = i;
+	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 256 * KIB), 1);
+	for (size_t bytes = 512 * KIB; bytes <= 4 * MIB; bytes *= 2)
+		ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, (double)bytes), 0);
+	s->first = &(struct stride){ .ways = 4, .way_bytes = 4 * KIB };
+	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 128 * KIB), 0);
+	/* Too few pages, or hardly more than the first level. */
+	ck_assert_int_eq(survey_holds(s, pages, 255, 256 * KIB), -ENODATA);
+	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 64 * KIB), -ENODATA);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
+/* No second level has 13 ways: who has the others may let go of them. Not counted, in a guest. */
+START_TEST(says_no_size_of_ways_that_others_leave)
+{
+	make_small_level(POLICY_LRU, PREFETCH_ALL, 64);
+	model.is_guest = 1;
+	model.cache[1].bytes = 13 * 64 * 512;
+	model.cache[1].ways = 13;
+	find(1);
+	ck_assert_uint_gt(g->nlevels, 1);
+	ck_assert_uint_eq(g->level[1].size, 0);
+	ck_assert_uint_eq(g->level[1].survey.ways, 0);
 }
 END_TEST
 
@@ -822,7 +887,7 @@ int main(void)
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
 	tcase_add_test(tc, looks_for_no_more_levels_than_are_asked_for);
 	tcase_add_loop_test(tc, keeps_few_of_many_lines_that_overflow, 0, 3);
-	tcase_add_test(tc, is_not_sure_of_the_size_of_an_exclusive_level);
+	tcase_add_loop_test(tc, is_sure_of_the_size_of_an_exclusive_level_if_lines_show_it, 0, 2);
 	tcase_add_test(tc, counts_what_an_exclusive_second_level_holds);
 	tcase_add_loop_test(tc, tells_an_exclusive_second_level_that_keeps_strangers, 0, 2);
 	tcase_add_loop_test(tc, tells_large_private_second_levels, 0,
@@ -839,7 +904,9 @@ int main(void)
 	tcase_add_loop_test(tc, counts_the_sets_of_a_fifo_with_a_mixed_index, 0, 2);
 	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
-	tcase_add_loop_test(tc, says_that_a_line_is_longer_only_where_pairs_would_not_look_so, 0, 5);
+	tcase_add_loop_test(tc, checks_a_size_by_lines_at_all_offsets, 0, 5);
+	tcase_add_test(tc, says_no_size_of_ways_that_others_leave);
+	tcase_add_loop_test(tc, says_that_a_line_is_longer_only_where_pairs_would_not_look_so, 0, 11);
 	tcase_add_test(tc, says_no_wrong_line_of_a_first_level_that_pairs_come_into);
 	tcase_add_test(tc, looks_twice_at_large_rings_that_do_not_overflow);
 	tcase_add_test(tc, names_no_size_of_a_guests_last_level);

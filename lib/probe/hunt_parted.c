@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Whether lines beside each other are two: one is seen to be in the level when the other is
+ * not. Lines of some pages are taken in pairs, the second one straight before the first; in
+ * between those of other pages push the first out of the level, and never the second. What
+ * brings only one of the other pages' two lines is a load of it, or a prefetcher where
+ * another one completes pairs. Then the second costs a hit, and the first after it a miss:
+ * of a line that has both it would be a hit, whatever the replacement.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <sonde/stats.h>
+#include "hunt.h"
+#include "shuffle.h"
+
+/* Turns before the looks, and looks. */
+#define WARM		4
+#define TURNS		64
+/* Of a miss, the share that the first of a pair costs more than the second: halves of a line cost
+ * less, and a miss may be said to be of the next level. */
+#define SEEN		0.15
+/* Of a load that took longer, by so many misses, something else took the rest. */
+#define MOST		2
+/*
+ * All pages are entered at one line, away from the others: a prefetcher that learns by it what
+ * else of a page is used then learns of more pages that are no pairs.
+ */
+#define ENTRY		0
+/* Loads of a page at most, of a pair's. */
+#define LOADS		4
+#define PAIR_LOADS	3
+
+/*
+ * What may bring the line at an offset: loads at so many units before it, in their order.
+ * Itself; the next of each line; streams of lines, which are followed by four; strides, by two.
+ */
+static const struct way {
+	unsigned int n, distance[LOADS - 1];
+} ways_in[] = {
+	{ 1, { 0 } },
+	{ 1, { 1 } },
+	{ 3, { 6, 5, 4 } },
+	{ 3, { 12, 9, 6 } },
+};
+
+/**
+ * struct parted - a ring: flush lines, pairs, lines of other pages
+ * @places: of @n
+ * @first: the first pair's
+ * @pairs: of them
+ */
+struct parted {
+	uint32_t *places;
+	size_t n, first, pairs;
+};
+
+static void add(struct parted *p, uint32_t page, uint32_t offset)
+{
+	p->places[p->n++] = (page * METER_CHUNK + offset) / METER_PLACE;
+}
+
+static void flush(struct parted *p, const struct hunt *h, uint32_t offset)
+{
+	for (size_t i = 0; i < h->nflush; i++)
+		add(p, h->flush[i], offset);
+}
+
+static void lay(struct parted *p, const struct hunt *h, const struct class *c,
+		const struct way *way, uint32_t a, uint32_t b, uint32_t unit)
+{
+	p->n = 0;
+	flush(p, h, a);
+	flush(p, h, b);
+	for (unsigned int k = 0; k < way->n; k++)
+		if (way->distance[k])
+			flush(p, h, a - way->distance[k] * unit);
+	shuffle(&h->t->rng, p->places, p->n);
+	p->first = p->n;
+	for (size_t i = 0; i < c->n; i++) {
+		add(p, c->page[i], ENTRY);
+		if (i < p->pairs) {
+			add(p, c->page[i], b);
+			add(p, c->page[i], a);
+			continue;
+		}
+		for (unsigned int k = 0; k < way->n; k++)
+			add(p, c->page[i], a - way->distance[k] * unit);
+	}
+}
+
+/* Cycles that the first lines of pairs cost more than the second ones before them. */
+static int compare(struct hunt *h, struct parted *p, struct meter_window *windows,
+		   double *ticks, double *cycles)
+{
+	struct trial *t = h->t;
+	double cycle = t->chain_ns / t->meter->chain_cycles / t->meter->tick_ns, sum = 0, most;
+	const struct meter_window *first = windows + p->first;
+	size_t n = 0;
+	int err = trial_tick(t);
+
+	if (!err)
+		err = trial_path(t, p->places, p->n);
+	if (err)
+		return err;
+	trial_walk(t, WARM);
+	for (int turn = 0; turn < TURNS; turn++) {
+		t->meter->ops->chase(t->meter, 0, 1, windows, p->n);
+		n = 0;
+		for (size_t i = 0; i < PAIR_LOADS * p->pairs; i++)
+			if (i % PAIR_LOADS)
+				ticks[n++] = (double)first[i].ticks;
+		sonde_stats_sort(ticks, n);
+		most = sonde_stats_quantile(ticks, n, 0.25) + MOST * h->penalty * cycle;
+		for (size_t i = 0; i < PAIR_LOADS * p->pairs; i += PAIR_LOADS)
+			sum += fmin((double)first[i + 2].ticks, most) -
+			       fmin((double)first[i + 1].ticks, most);
+	}
+	t->loads += TURNS * p->n;
+	t->samples += TURNS * p->n;
+	*cycles = sum / cycle / (double)(TURNS * p->pairs);
+	return 0;
+}
+
+int hunt_parted(struct hunt *h, const struct class *c, unsigned int ways, uint32_t a, uint32_t b,
+		uint32_t unit)
+{
+	size_t most = LOADS * c->n + (1 + LOADS) * h->nflush;
+	struct parted p = { .places = malloc(most * sizeof(*p.places)),
+			    .pairs = ways > 1 ? ways / 2 : 1 };
+	struct meter_window *windows = malloc(most * sizeof(*windows));
+	double *ticks = malloc(most * sizeof(*ticks)), cycles = 0;
+	int err = p.places && windows && ticks ? 0 : -ENOMEM;
+	int parted = 0;
+
+	for (size_t i = 0; i < sizeof(ways_in) / sizeof(*ways_in) && !err; i++) {
+		if (c->n < p.pairs + ways + 1 || ways_in[i].distance[0] * unit > a)
+			continue;
+		lay(&p, h, c, &ways_in[i], a, b, unit);
+		err = compare(h, &p, windows, ticks, &cycles);
+		if (err || cycles < SEEN * h->penalty)
+			continue;
+		parted = i ? 2 : 1;
+		if (parted > 1)
+			break;
+	}
+	free(p.places);
+	free(windows);
+	free(ticks);
+	return err ? err : parted;
+}
