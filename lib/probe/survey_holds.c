@@ -35,15 +35,13 @@
 #define LARGER		8
 
 /**
- * struct footprint - lines at all offsets of @n pages
- * @lines: of each page at most
- * @places: of them
+ * struct footprint - lines at all offsets of @n pages: every METER_LINE, whatever the level's are
  * @ring: room for them all
  */
 struct footprint {
 	const uint32_t *pages;
-	size_t n, lines;
-	uint32_t *places, *ring;
+	size_t n;
+	uint32_t *ring;
 };
 
 /*
@@ -52,17 +50,18 @@ struct footprint {
  */
 static int cost_once(struct survey *s, const struct footprint *f, size_t run, double *cycles)
 {
+	uint32_t places[METER_CHUNK_LINES];
 	int err = trial_tick(s->t);
 
 	for (size_t i = 0; i < f->n; i++) {
-		size_t first = (size_t)sonde_rng_below(&s->t->rng, f->lines);
+		uint32_t first = (uint32_t)sonde_rng_below(&s->t->rng, METER_CHUNK_LINES);
 
+		for (uint32_t j = 0; j < run; j++)
+			places[j] = f->pages[i] * METER_CHUNK_PLACES +
+				    (first + j) % METER_CHUNK_LINES * METER_LINE_PLACES;
+		shuffle(&s->t->rng, places, run);
 		for (size_t j = 0; j < run; j++)
-			f->places[j] = (uint32_t)((f->pages[i] * METER_CHUNK +
-						   (first + j) % f->lines * s->line) / METER_PLACE);
-		shuffle(&s->t->rng, f->places, run);
-		for (size_t j = 0; j < run; j++)
-			f->ring[j * f->n + i] = f->places[j];
+			f->ring[j * f->n + i] = places[j];
 	}
 	if (!err)
 		err = trial_path(s->t, f->ring, run * f->n);
@@ -89,22 +88,20 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 {
 	struct footprint f = {
 		.pages = pages, .n = (size_t)(PAGES * bytes / METER_CHUNK),
-		.lines = METER_CHUNK / s->line,
 	};
-	const size_t held = stride_lines(s->first), part = f.lines / 16;
-	const size_t runs[] = { BEYOND * held / f.n + 1, FEWER * part, MORE * part, MOST * part };
+	const size_t held = stride_lines(s->first), part = METER_CHUNK_LINES / 16;
+	size_t run[] = { 0, FEWER * part, MORE * part, MOST * part };
 	double cycles[4], share[4];
 	int err = 0;
 
-	if (npages < f.n || bytes < LARGER * (double)held * METER_LINE)
+	if (!f.n || npages < f.n || bytes < LARGER * (double)held * METER_LINE)
 		return -ENODATA;
-	f.places = malloc(f.lines * sizeof(*f.places));
-	f.ring = malloc(f.n * f.lines * sizeof(*f.ring));
-	if (!f.places || !f.ring)
-		err = -ENOMEM;
+	run[0] = BEYOND * held / f.n + 1;
+	f.ring = malloc(f.n * METER_CHUNK_LINES * sizeof(*f.ring));
+	if (!f.ring)
+		return -ENOMEM;
 	for (int i = 0; i < 4 && !err; i++)
-		err = cost(s, &f, runs[i], &cycles[i]);
-	free(f.places);
+		err = cost(s, &f, run[i], &cycles[i]);
 	free(f.ring);
 	if (err)
 		return err;
