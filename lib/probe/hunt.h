@@ -160,14 +160,6 @@ int hunt_members(struct hunt *h, const struct class *c, unsigned int ways, uint3
  */
 int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full);
 
-/*
- * Whether lines at @a and, further on, @b bytes into pages of a class are two: one was seen
- * to be there without the other. 2 if a prefetcher had brought it alone, as it does lines of
- * @unit bytes, 1, 0, -errno.
- */
-int hunt_parted(struct hunt *h, const struct class *c, unsigned int ways, uint32_t a, uint32_t b,
-		uint32_t unit);
-
 /* Misses a turn of @n lines (with the flush lines where @flush), at length. */
 int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses);
 

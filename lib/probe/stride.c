@@ -15,6 +15,7 @@
 
 #include <sonde/stats.h>
 #include "odd_factor.h"
+#include "parted.h"
 #include "stride.h"
 
 /*
@@ -392,6 +393,37 @@ static int goes_by_order(struct trial *t, const struct stride *s, int *by_order)
 	return 0;
 }
 
+/* Pages with a line of one set each, at any offset. */
+static size_t pages_of_set(const struct stride *s, uint32_t *page)
+{
+	const size_t step = MAX(s->way_bytes / METER_CHUNK, 1);
+	const size_t n = MIN(2 * s->ways + 2, STRIDE_CHUNKS / step);
+
+	for (size_t i = 0; i < n; i++)
+		page[i] = (uint32_t)(i * step);
+	return n;
+}
+
+/* The smallest distance at which lines are seen to be two, whatever goes first and comes in pairs. */
+static int part_lines(struct trial *t, struct stride *s)
+{
+	uint32_t page[2 * STRIDE_WAYS + 2], at = (uint32_t)MIN(s->way_bytes, METER_CHUNK) / 2;
+	const struct parted set = {
+		.t = t, .page = page, .n = pages_of_set(s, page), .ways = s->ways,
+		.penalty = s->beyond - s->hit,
+	};
+	int parted = 0;
+
+	for (uint32_t d = METER_PLACE; d <= LINE_MOST && at + d < 2 * at && !parted; d *= 2) {
+		parted = parted_look(&set, at, at + d, d);
+		if (parted > 0) {
+			s->line = d;
+			s->is_doubtful = 0;
+		}
+	}
+	return parted < 0 ? parted : 0;
+}
+
 static int find_once(struct trial *t, struct stride *s)
 {
 	int err, by_order = 0;
@@ -411,6 +443,8 @@ static int find_once(struct trial *t, struct stride *s)
 		err = find_line(t, s, by_order ? STIRS_MANY : STIRS);
 	/* Where they are longer than most, or seem to be half as long as where they fit. */
 	s->is_doubtful = s->is_doubtful && by_order;
+	if (s->is_doubtful && !err)
+		err = part_lines(t, s);
 	if (s->is_doubtful)
 		s->line = METER_LINE;
 	return err;

@@ -6,6 +6,7 @@
 #include <sys/param.h>
 
 #include <sonde/stats.h>
+#include "parted.h"
 #include "shuffle.h"
 #include "survey.h"
 
@@ -316,11 +317,14 @@ static int goes_by_use(struct survey *s, struct hunt *h, const struct class *c)
  */
 static int is_parted(struct survey *s, struct hunt *h, const struct class *c, uint32_t d)
 {
-	int parted = hunt_parted(h, c, s->ways, PARTED_AT, PARTED_AT + d, d);
+	const struct parted set = {
+		.t = h->t, .page = c->page, .n = c->n, .ways = s->ways,
+		.flush = h->flush, .nflush = h->nflush, .penalty = h->penalty,
+	};
+	int parted = parted_look(&set, PARTED_AT, PARTED_AT + d, d);
 
 	if (parted > 0 && d > s->first->line)
-		parted = parted < 2 ? 0 : hunt_parted(h, c, s->ways, PARTED_AT + d / 2,
-						      PARTED_AT + d, d);
+		parted = parted < 2 ? 0 : parted_look(&set, PARTED_AT + d / 2, PARTED_AT + d, d);
 	return parted;
 }
 

@@ -77,19 +77,26 @@ START_TEST(tells_a_level_of_which_others_have_a_part)
 }
 END_TEST
 
-/* Both lines of a pair come together and, by order of arrival, mostly go together. */
-START_TEST(tells_no_longer_line_where_pairs_are_fetched)
+/*
+ * Both lines of a pair come together and, by order of arrival, mostly go together. Others bring
+ * one of them.
+ */
+START_TEST(tells_the_line_where_pairs_are_fetched)
 {
+	unsigned int line = 16U << _i, told = 0;
+
 	model.cache[0] = (struct machine_cache){
-		.bytes = 64 * KIB, .ways = 4, .line = 32, .policy = POLICY_FIFO, .cycles = 5,
+		.bytes = 64 * KIB, .ways = 4, .line = line, .policy = POLICY_FIFO, .cycles = 5,
 	};
 	model.prefetch = PREFETCH_NEXT | PREFETCH_PAIR | PREFETCH_STREAM | PREFETCH_STRIDE;
-	for (uint64_t seed = 1; seed <= 24; seed++) {
+	for (uint64_t seed = 1; seed <= 8; seed++) {
 		find(seed);
 		ck_assert_uint_eq(found.ways, 4);
+		told += !found.is_doubtful;
 		if (!found.is_doubtful)
-			ck_assert_uint_eq(found.line, 32);
+			ck_assert_uint_eq(found.line, line);
 	}
+	ck_assert_uint_gt(told, 4);
 }
 END_TEST
 
@@ -104,7 +111,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, make_machine, NULL);
 	tcase_add_test(tc, tells_a_level_of_which_others_have_a_part);
-	tcase_add_test(tc, tells_no_longer_line_where_pairs_are_fetched);
+	tcase_add_loop_test(tc, tells_the_line_where_pairs_are_fetched, 0, 4);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include <sonde/stats.h>
-#include "hunt.h"
+#include "parted.h"
 #include "shuffle.h"
 
 /* Turns before the looks, and looks. */
@@ -46,55 +46,55 @@ static const struct way {
 };
 
 /**
- * struct parted - a ring: flush lines, pairs, lines of other pages
+ * struct path - flush lines, pairs, lines of other pages
  * @places: of @n
  * @first: the first pair's
  * @pairs: of them
  */
-struct parted {
+struct path {
 	uint32_t *places;
 	size_t n, first, pairs;
 };
 
-static void add(struct parted *p, uint32_t page, uint32_t offset)
+static void add(struct path *p, uint32_t page, uint32_t offset)
 {
 	p->places[p->n++] = (page * METER_CHUNK + offset) / METER_PLACE;
 }
 
-static void flush(struct parted *p, const struct hunt *h, uint32_t offset)
+static void flush(struct path *p, const struct parted *set, uint32_t offset)
 {
-	for (size_t i = 0; i < h->nflush; i++)
-		add(p, h->flush[i], offset);
+	for (size_t i = 0; i < set->nflush; i++)
+		add(p, set->flush[i], offset);
 }
 
-static void lay(struct parted *p, const struct hunt *h, const struct class *c,
-		const struct way *way, uint32_t a, uint32_t b, uint32_t unit)
+static void lay(struct path *p, const struct parted *set, const struct way *way, uint32_t a,
+		uint32_t b, uint32_t unit)
 {
 	p->n = 0;
-	flush(p, h, a);
-	flush(p, h, b);
+	flush(p, set, a);
+	flush(p, set, b);
 	for (unsigned int k = 0; k < way->n; k++)
 		if (way->distance[k])
-			flush(p, h, a - way->distance[k] * unit);
-	shuffle(&h->t->rng, p->places, p->n);
+			flush(p, set, a - way->distance[k] * unit);
+	shuffle(&set->t->rng, p->places, p->n);
 	p->first = p->n;
-	for (size_t i = 0; i < c->n; i++) {
-		add(p, c->page[i], ENTRY);
+	for (size_t i = 0; i < set->n; i++) {
+		add(p, set->page[i], ENTRY);
 		if (i < p->pairs) {
-			add(p, c->page[i], b);
-			add(p, c->page[i], a);
+			add(p, set->page[i], b);
+			add(p, set->page[i], a);
 			continue;
 		}
 		for (unsigned int k = 0; k < way->n; k++)
-			add(p, c->page[i], a - way->distance[k] * unit);
+			add(p, set->page[i], a - way->distance[k] * unit);
 	}
 }
 
 /* Cycles that the first lines of pairs cost more than the second ones before them. */
-static int compare(struct hunt *h, struct parted *p, struct meter_window *windows,
+static int compare(const struct parted *set, struct path *p, struct meter_window *windows,
 		   double *ticks, double *cycles)
 {
-	struct trial *t = h->t;
+	struct trial *t = set->t;
 	double cycle = t->chain_ns / t->meter->chain_cycles / t->meter->tick_ns, sum = 0, most;
 	const struct meter_window *first = windows + p->first;
 	size_t n = 0;
@@ -112,7 +112,7 @@ static int compare(struct hunt *h, struct parted *p, struct meter_window *window
 			if (i % PAIR_LOADS)
 				ticks[n++] = (double)first[i].ticks;
 		sonde_stats_sort(ticks, n);
-		most = sonde_stats_quantile(ticks, n, 0.25) + MOST * h->penalty * cycle;
+		most = sonde_stats_quantile(ticks, n, 0.25) + MOST * set->penalty * cycle;
 		for (size_t i = 0; i < PAIR_LOADS * p->pairs; i += PAIR_LOADS)
 			sum += fmin((double)first[i + 2].ticks, most) -
 			       fmin((double)first[i + 1].ticks, most);
@@ -123,23 +123,22 @@ static int compare(struct hunt *h, struct parted *p, struct meter_window *window
 	return 0;
 }
 
-int hunt_parted(struct hunt *h, const struct class *c, unsigned int ways, uint32_t a, uint32_t b,
-		uint32_t unit)
+int parted_look(const struct parted *set, uint32_t a, uint32_t b, uint32_t unit)
 {
-	size_t most = LOADS * c->n + (1 + LOADS) * h->nflush;
-	struct parted p = { .places = malloc(most * sizeof(*p.places)),
-			    .pairs = ways > 1 ? ways / 2 : 1 };
+	size_t most = LOADS * set->n + (1 + LOADS) * set->nflush;
+	struct path p = { .places = malloc(most * sizeof(*p.places)),
+			  .pairs = set->ways > 1 ? set->ways / 2 : 1 };
 	struct meter_window *windows = malloc(most * sizeof(*windows));
 	double *ticks = malloc(most * sizeof(*ticks)), cycles = 0;
 	int err = p.places && windows && ticks ? 0 : -ENOMEM;
 	int parted = 0;
 
 	for (size_t i = 0; i < sizeof(ways_in) / sizeof(*ways_in) && !err; i++) {
-		if (c->n < p.pairs + ways + 1 || ways_in[i].distance[0] * unit > a)
+		if (set->n < p.pairs + set->ways + 1 || ways_in[i].distance[0] * unit > a)
 			continue;
-		lay(&p, h, c, &ways_in[i], a, b, unit);
-		err = compare(h, &p, windows, ticks, &cycles);
-		if (err || cycles < SEEN * h->penalty)
+		lay(&p, set, &ways_in[i], a, b, unit);
+		err = compare(set, &p, windows, ticks, &cycles);
+		if (err || cycles < SEEN * set->penalty)
 			continue;
 		parted = i ? 2 : 1;
 		if (parted > 1)
