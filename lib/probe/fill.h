@@ -121,8 +121,11 @@ int fill_shares_sets(struct fill *f, uint32_t distance);
  * @fold: offsets whose lines share sets
  * @near: offsets at which lines come with those at the first, or are the same, by powers of
  *        two from METER_LINE on
+ * @hit: cycles of a hit
+ * @miss: cycles of a miss
  */
 struct filled {
+	double hit, miss;
 	size_t lines;
 	unsigned int ways, fold;
 	unsigned int near;

@@ -172,6 +172,8 @@ int fill_level(struct trial *t, size_t max_bytes, size_t above, struct filled *o
 	err = open_pool(&f, t, max_bytes / METER_CHUNK, above, &begins);
 	if (err > 0)
 		err = fill_both(&f, begins, out);
+	out->hit = f.hit;
+	out->miss = f.miss;
 	fill_close(&f);
 	return err;
 }

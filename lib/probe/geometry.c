@@ -531,6 +531,8 @@ static int second(struct ground *w, struct survey *s)
 		/* Nothing else is left to do; a guest's neighbours make it miss more. */
 		s->washes = i >= GENTLE && !w->t->meter->is_guest;
 		err = survey_from(w, s, w->g->first.ways);
+		if (!err && !s->brief)
+			err = survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));
 		if (!s->ways && (!s->seen || (double)s->rise > POOL_RISE * (double)w->npool) &&
 		    w->nsecond < POOL_PAGES_MOST)
 			w->nsecond *= POOL_GROWS;
@@ -733,7 +735,7 @@ static int was_enough(const struct ground *w)
 	/* More than that are not counted one by one. */
 	return s->votes > 1 && s->classes > 0 &&
 	       (s->sorted || s->classes > SURVEY_SORTED ||
-		(double)w->npool > ROOM * s->ways * s->classes);
+		(double)w->npool > (l->size ? ROOM : FULL) * s->ways * s->classes);
 }
 
 /* How many times as large the next pool is to be. */
@@ -752,7 +754,7 @@ static int go_further(struct ground *w, size_t max_bytes)
 	struct survey *again = calloc(1, sizeof(*again));
 	const size_t most = w->t->meter->is_guest ? MIN(GUEST_BYTES, max_bytes) : max_bytes;
 	size_t bytes = w->t->meter->is_guest ? most : MIN(POOL_BYTES, most);
-	int err = again ? 0 : -ENOMEM;
+	int err = again ? 0 : -ENOMEM, is_there;
 
 	while (!err) {
 		w->is_last = bytes == most || w->t->loads > PATIENCE;
@@ -767,10 +769,12 @@ static int go_further(struct ground *w, size_t max_bytes)
 		again->classes_se = second_level->classes_se;
 		again->fold = second_level->fold;
 		again->line = second_level->line;
-		g->nlevels = 2;
-		if (!err && again->ways == second_level->ways)
+		is_there = again->ways == second_level->ways;
+		if (!err && is_there) {
+			g->nlevels = 2;
 			err = further(w, again);
-		if (w->is_last || was_enough(w))
+		}
+		if (w->is_last || (is_there && was_enough(w)))
 			break;
 		bytes = (size_t)fmin((double)bytes * too_small_by(w), (double)most);
 	}
@@ -784,9 +788,18 @@ static size_t lines_above(const struct survey *s)
 	return (size_t)ceil(fmax(s->ways * s->classes, (double)s->rise));
 }
 
+/* Whether there is a level behind the second. */
+static int has_third(const struct ground *w)
+{
+	const struct survey *s = &w->g->level[1].survey;
+
+	return w->levels > 2 && s->ways && to_ns(w->t, s->hit + s->penalty) < MEMORY_NS;
+}
+
 /*
  * A third level that is not sure, by what it holds: no matter what its index and the
  * one above are. An exclusive one may keep a stranger in each set, and hold one less.
+ * 1, 0 if it is not told, -errno.
  */
 static int fill_third(struct ground *w, size_t max_bytes)
 {
@@ -795,12 +808,17 @@ static int fill_third(struct ground *w, size_t max_bytes)
 	struct filled filled;
 	int err;
 
-	if (w->g->nlevels != 3 || w->t->meter->is_guest ||
-	    (l->size && (l->confidence >= SURE || l->survey.holding == HOLDING_OTHER)))
+	if (w->t->meter->is_guest)
 		return 0;
 	err = fill_level(w->t, max_bytes, lines_above(above), &filled);
-	if (err <= 0)
-		return err;
+	if (err <= 0 || to_ns(w->t, filled.hit) >= MEMORY_NS)
+		return MIN(err, 0);
+	if (w->g->nlevels < 3) {
+		*l = (struct level_geometry){
+			.survey = { .seen = 1, .hit = filled.hit, .penalty = filled.miss - filled.hit },
+		};
+		w->g->nlevels = 3;
+	}
 	l->size = l->low = l->high = filled.lines * METER_CHUNK / filled.fold;
 	l->confidence = l->survey.holding == HOLDING_ALSO ? SURE : DOUBTFUL;
 	l->colours = (unsigned int)(filled.lines / filled.ways / filled.fold);
@@ -808,7 +826,34 @@ static int fill_third(struct ground *w, size_t max_bytes)
 	/* Prefetchers complete pairs: see survey.c. */
 	l->survey.line = filled.near > 1 ? 0 : filled.near ? above->line : METER_LINE;
 	mark(w, l);
-	return 0;
+	return 1;
+}
+
+/* Whether what fills the third level may tell it better than classes did. */
+static int is_unsure(const struct ground *w)
+{
+	const struct level_geometry *l = &w->g->level[2];
+
+	return w->g->nlevels < 3 ||
+	       (w->g->nlevels == 3 && (!l->size || l->confidence < SURE) &&
+		!(l->size && l->survey.holding == HOLDING_OTHER));
+}
+
+/*
+ * Where the second level's index is mixed, lines that share a set of it are in very many of
+ * the third, which is filled sooner then.
+ */
+static int find_further(struct ground *w, size_t max_bytes)
+{
+	const int is_mixed = w->g->level[1].survey.fold > 1;
+	int err = is_mixed ? fill_third(w, max_bytes) : 0;
+
+	if (err)
+		return MIN(err, 0);
+	err = go_further(w, max_bytes);
+	if (!err && !is_mixed && is_unsure(w))
+		err = fill_third(w, max_bytes);
+	return MIN(err, 0);
 }
 
 /*
@@ -876,11 +921,8 @@ static int find(struct ground *w, size_t max_bytes)
 	err = find_second(w, max_bytes);
 	if (err || g->nlevels < 2)
 		return err;
-	if (w->levels > 2 && l->survey.ways &&
-	    to_ns(w->t, l->survey.hit + l->survey.penalty) < MEMORY_NS)
-		err = go_further(w, max_bytes);
-	if (!err && w->levels > 2)
-		err = fill_third(w, max_bytes);
+	if (has_third(w))
+		err = find_further(w, max_bytes);
 	l = &g->level[g->nlevels - 1];
 	g->beyond = fmax(l->survey.hit + l->survey.penalty, l->reach.beyond);
 	g->ends = to_ns(w->t, g->beyond) >= MEMORY_NS;

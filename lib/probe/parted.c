@@ -38,11 +38,12 @@
  */
 static const struct way {
 	unsigned int n, distance[LOADS - 1];
+	int is_by_unit;		/* only if lines are as long as the unit */
 } ways_in[] = {
-	{ 1, { 0 } },
-	{ 1, { 1 } },
-	{ 3, { 6, 5, 4 } },
-	{ 3, { 12, 9, 6 } },
+	{ 1, { 0 }, 0 },
+	{ 1, { 1 }, 1 },
+	{ 3, { 6, 5, 4 }, 1 },
+	{ 3, { 12, 9, 6 }, 0 },
 };
 
 /**
@@ -140,7 +141,7 @@ int parted_look(const struct parted *set, uint32_t a, uint32_t b, uint32_t unit)
 		err = compare(set, &p, windows, ticks, &cycles);
 		if (err || cycles < SEEN * set->penalty)
 			continue;
-		parted = i ? 2 : 1;
+		parted = ways_in[i].is_by_unit ? 2 : 1;
 		if (parted > 1)
 			break;
 	}

@@ -23,8 +23,8 @@ struct parted {
 
 /*
  * Whether lines at @a and, further on, @b bytes into the pages are two: one was seen to be
- * there without the other. 2 if a prefetcher had brought it alone, as it does lines of @unit
- * bytes, 1, 0, -errno.
+ * there without the other. 2 if a prefetcher had brought it alone that does so only with lines
+ * of @unit bytes, 1, 0, -errno.
  */
 int parted_look(const struct parted *set, uint32_t a, uint32_t b, uint32_t unit);
 

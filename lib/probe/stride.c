@@ -404,7 +404,10 @@ static size_t pages_of_set(const struct stride *s, uint32_t *page)
 	return n;
 }
 
-/* The smallest distance at which lines are seen to be two, whatever goes first and comes in pairs. */
+/*
+ * The smallest distance at which lines are seen to be two, whatever goes first, and not pairs of
+ * lines half as long or some of those.
+ */
 static int part_lines(struct trial *t, struct stride *s)
 {
 	uint32_t page[2 * STRIDE_WAYS + 2], at = (uint32_t)MIN(s->way_bytes, METER_CHUNK) / 2;
@@ -412,16 +415,21 @@ static int part_lines(struct trial *t, struct stride *s)
 		.t = t, .page = page, .n = pages_of_set(s, page), .ways = s->ways,
 		.penalty = s->beyond - s->hit,
 	};
-	int parted = 0;
+	int parted;
 
-	for (uint32_t d = METER_PLACE; d <= LINE_MOST && at + d < 2 * at && !parted; d *= 2) {
+	for (uint32_t d = METER_PLACE; d <= LINE_MOST && d < at; d *= 2) {
 		parted = parted_look(&set, at, at + d, d);
-		if (parted > 0) {
+		if (parted > 1)
+			parted = parted_look(&set, at + d / 2, at + d, d);
+		if (parted < 0)
+			return parted;
+		if (parted > 1) {
 			s->line = d;
 			s->is_doubtful = 0;
+			break;
 		}
 	}
-	return parted < 0 ? parted : 0;
+	return 0;
 }
 
 static int find_once(struct trial *t, struct stride *s)

@@ -6,6 +6,7 @@
 #include <sys/param.h>
 
 #include <sonde/stats.h>
+#include "odd_factor.h"
 #include "parted.h"
 #include "shuffle.h"
 #include "survey.h"
@@ -67,6 +68,9 @@
 #define AGREES		0.1
 /* A count and an estimate that differ by more than this factor contradict each other. */
 #define CONTRADICTION	1.25
+
+/* Odd factors of a second level's ways, at most. */
+#define ODD_WAYS	5
 
 /* Pages of the pool that are in no role yet. */
 static size_t others(const struct survey *s, const struct hunt *h, const struct class *c,
@@ -184,6 +188,17 @@ static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
 		err = i <= w->ways ? least_misses(h, c, i, &w->miss[i]) :
 		      mean_misses(h, c, i, &w->miss[i]);
 	return err;
+}
+
+/*
+ * Lines as many as ways that miss in every order are one too many, whatever smaller set did
+ * not: one of them stayed in the level above. No second level has as many.
+ */
+static int is_one_less(const struct survey *s, const struct sweep *w)
+{
+	return !s->exact && w->ways > 2 && odd_factor(w->ways) > ODD_WAYS &&
+	       odd_factor(w->ways - 1) <= ODD_WAYS &&
+	       w->miss[w->ways] > 0.5 && w->miss[w->ways - 1] < 0.5;
 }
 
 /*
@@ -319,7 +334,7 @@ static int is_parted(struct survey *s, struct hunt *h, const struct class *c, ui
 {
 	const struct parted set = {
 		.t = h->t, .page = c->page, .n = c->n, .ways = s->ways,
-		.flush = h->flush, .nflush = h->nflush, .penalty = h->penalty,
+		.flush = h->flush, .nflush = h->nflush, .penalty = fmax(h->penalty, h->hit),
 	};
 	int parted = parted_look(&set, PARTED_AT, PARTED_AT + d, d);
 
@@ -335,13 +350,17 @@ static int is_parted(struct survey *s, struct hunt *h, const struct class *c, ui
 static int find_apart(struct survey *s, struct hunt *h, const struct class *c, uint32_t *d)
 {
 	uint32_t once = 0;
-	int fit;
+	int fit, longer;
 
 	for (*d = s->first->line; *d <= LINE_MOST; *d *= 2) {
 		fit = is_parted(s, h, c, *d);
 		if (fit)
 			return fit < 0 ? fit : PARTED;
 		fit = once ? 0 : fit_at(s, h, c, LINE_MOST, LINE_MOST + *d);
+		/* Of lines twice as long all that prefetchers bring shows it: then it was chance. */
+		longer = fit == FITS_SURELY ? is_parted(s, h, c, 2 * *d) : 0;
+		if (longer)
+			fit = longer < 0 ? longer : FITS_ONCE;
 		if (fit < 0 || fit == FITS_SURELY)
 			return fit;
 		if (fit)
@@ -636,6 +655,8 @@ static int look_at(struct survey *s, struct hunt *h, uint32_t *from, struct clas
 		err = hunt_refine(h, c, MIN(crowd_of(s, w->ways), c->n));
 	if (!err)
 		err = take_sweep(h, c, w);
+	if (!err && is_one_less(s, w))
+		w->ways--;
 	if (!err)
 		err = tell_noise(h, c, w);
 	if (err)

@@ -180,6 +180,13 @@ int survey_brim(struct survey *s, const struct reach *r);
 int survey_fill(struct survey *s, int is_consistent);
 
 /*
+ * A second level of which all lines at one offset of the pool share a set: whether its ways
+ * are those of two. The pages that follow each of the pool, @sets with it, are of other sets of
+ * the first. 0, -errno.
+ */
+int survey_single(struct survey *s, unsigned int sets);
+
+/*
  * A level by rings that hardly overflow it, where that is enough to tell: ways, sets and all
  * that one class tells, or nothing. @r: as above. 0, -errno.
  */

@@ -105,9 +105,9 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 	free(f.ring);
 	if (err)
 		return err;
-	/* Beyond the next level it is no miss of this one. */
+	/* Beyond the next level it is no miss of this one, which costs a hit more at least. */
 	for (int i = 1; i < 4; i++)
-		share[i] = fmin((cycles[i] - cycles[0]) / s->penalty, 1);
+		share[i] = fmin((cycles[i] - cycles[0]) / fmax(s->penalty, s->hit), 1);
 	return share[3] > MISSING && share[2] > SHARE_LEAST * share[3] &&
 	       share[1] < SHARE_MOST * share[2];
 }
