@@ -61,8 +61,6 @@
 #define GATHERS		3
 /* Behind the first level a miss is a large part of a turn: seen in less of a window. */
 #define WINDOW_NS	250.0
-/* Odd factors of a second level's ways, at most. */
-#define ODD_WAYS	5
 /* Classes by members over those that were drawn, at most. */
 #define FEW_MEMBERS	1.3
 /* Octaves that an estimate of classes is off from what lines at all offsets then show, at most. */
@@ -186,7 +184,7 @@ static int has_strangers(const struct survey *s)
 {
 	if (s->sorted || s->exact)
 		return 0;
-	return odd_factor(s->ways) > ODD_WAYS ||
+	return odd_factor(s->ways) > SURVEY_ODD_WAYS ||
 	       (s->classes > 0 && s->by_members > FEW_MEMBERS * s->classes);
 }
 
@@ -815,7 +813,10 @@ static int fill_third(struct ground *w, size_t max_bytes)
 		return MIN(err, 0);
 	if (w->g->nlevels < 3) {
 		*l = (struct level_geometry){
-			.survey = { .seen = 1, .hit = filled.hit, .penalty = filled.miss - filled.hit },
+			.survey = {
+				.seen = 1, .hit = filled.hit,
+				.penalty = filled.miss - filled.hit,
+			},
 		};
 		w->g->nlevels = 3;
 	}
@@ -835,8 +836,8 @@ static int is_unsure(const struct ground *w)
 	const struct level_geometry *l = &w->g->level[2];
 
 	return w->g->nlevels < 3 ||
-	       (w->g->nlevels == 3 && (!l->size || l->confidence < SURE) &&
-		!(l->size && l->survey.holding == HOLDING_OTHER));
+	       (w->g->nlevels == 3 &&
+		!(l->size && (l->confidence >= SURE || l->survey.holding == HOLDING_OTHER)));
 }
 
 /*

@@ -150,3 +150,12 @@ int parted_look(const struct parted *set, uint32_t a, uint32_t b, uint32_t unit)
 	free(ticks);
 	return err ? err : parted;
 }
+
+int parted_line(const struct parted *set, uint32_t a, uint32_t d)
+{
+	int parted = parted_look(set, a, a + d, d);
+
+	if (parted == 1)
+		return 0;
+	return parted > 1 ? parted_look(set, a + d / 2, a + d, d) : parted;
+}

@@ -28,4 +28,11 @@ struct parted {
  */
 int parted_look(const struct parted *set, uint32_t a, uint32_t b, uint32_t unit);
 
+/*
+ * Whether lines of @d bytes are seen to be two, and not pairs of lines half as long or some of
+ * those: only by such a prefetcher, which would have brought one of these as well, and across a
+ * border of such stretches: 2 if such a prefetcher shows that, 1 if a load does, 0, -errno.
+ */
+int parted_line(const struct parted *set, uint32_t a, uint32_t d);
+
 #endif

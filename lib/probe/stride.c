@@ -404,10 +404,7 @@ static size_t pages_of_set(const struct stride *s, uint32_t *page)
 	return n;
 }
 
-/*
- * The smallest distance at which lines are seen to be two, whatever goes first, and not pairs of
- * lines half as long or some of those.
- */
+/* The smallest distance at which lines are seen to be two, whatever goes first. */
 static int part_lines(struct trial *t, struct stride *s)
 {
 	uint32_t page[2 * STRIDE_WAYS + 2], at = (uint32_t)MIN(s->way_bytes, METER_CHUNK) / 2;
@@ -417,16 +414,13 @@ static int part_lines(struct trial *t, struct stride *s)
 	};
 	int parted;
 
-	for (uint32_t d = METER_PLACE; d <= LINE_MOST && d < at; d *= 2) {
-		parted = parted_look(&set, at, at + d, d);
-		if (parted > 1)
-			parted = parted_look(&set, at + d / 2, at + d, d);
+	for (uint32_t d = METER_PLACE; d <= LINE_MOST && d < at && s->is_doubtful; d *= 2) {
+		parted = parted_line(&set, at, d);
 		if (parted < 0)
 			return parted;
 		if (parted > 1) {
 			s->line = d;
 			s->is_doubtful = 0;
-			break;
 		}
 	}
 	return 0;

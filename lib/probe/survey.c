@@ -69,9 +69,6 @@
 /* A count and an estimate that differ by more than this factor contradict each other. */
 #define CONTRADICTION	1.25
 
-/* Odd factors of a second level's ways, at most. */
-#define ODD_WAYS	5
-
 /* Pages of the pool that are in no role yet. */
 static size_t others(const struct survey *s, const struct hunt *h, const struct class *c,
 		     uint32_t *out)
@@ -196,8 +193,8 @@ static int take_sweep(struct hunt *h, const struct class *c, struct sweep *w)
  */
 static int is_one_less(const struct survey *s, const struct sweep *w)
 {
-	return !s->exact && w->ways > 2 && odd_factor(w->ways) > ODD_WAYS &&
-	       odd_factor(w->ways - 1) <= ODD_WAYS &&
+	return !s->exact && w->ways > 2 && odd_factor(w->ways) > SURVEY_ODD_WAYS &&
+	       odd_factor(w->ways - 1) <= SURVEY_ODD_WAYS &&
 	       w->miss[w->ways] > 0.5 && w->miss[w->ways - 1] < 0.5;
 }
 
@@ -325,22 +322,16 @@ static int goes_by_use(struct survey *s, struct hunt *h, const struct class *c)
 	return err ? err : s->ways > 2 && (all + between >= USE_MOST || between >= USE_SOME);
 }
 
-/*
- * Whether lines at a distance are seen to be two. Where they could be pairs, also in no other
- * way than a prefetcher's, which would have brought one of two lines half as long as well, and
- * across a border of such stretches.
- */
+/* Whether lines at a distance are seen to be two, and where they could be pairs, no such. */
 static int is_parted(struct survey *s, struct hunt *h, const struct class *c, uint32_t d)
 {
 	const struct parted set = {
 		.t = h->t, .page = c->page, .n = c->n, .ways = s->ways,
 		.flush = h->flush, .nflush = h->nflush, .penalty = fmax(h->penalty, h->hit),
 	};
-	int parted = parted_look(&set, PARTED_AT, PARTED_AT + d, d);
 
-	if (parted > 0 && d > s->first->line)
-		parted = parted < 2 ? 0 : parted_look(&set, PARTED_AT + d / 2, PARTED_AT + d, d);
-	return parted;
+	return d > s->first->line ? parted_line(&set, PARTED_AT, d) :
+				    parted_look(&set, PARTED_AT, PARTED_AT + d, d);
 }
 
 /*
@@ -357,7 +348,7 @@ static int find_apart(struct survey *s, struct hunt *h, const struct class *c, u
 		if (fit)
 			return fit < 0 ? fit : PARTED;
 		fit = once ? 0 : fit_at(s, h, c, LINE_MOST, LINE_MOST + *d);
-		/* Of lines twice as long all that prefetchers bring shows it: then it was chance. */
+		/* Where what prefetchers bring shows lines twice as long, it was chance. */
 		longer = fit == FITS_SURELY ? is_parted(s, h, c, 2 * *d) : 0;
 		if (longer)
 			fit = longer < 0 ? longer : FITS_ONCE;

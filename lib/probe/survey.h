@@ -130,6 +130,9 @@ struct survey {
 	size_t nflush;
 };
 
+/* Odd factors of a second level's ways, at most. */
+#define SURVEY_ODD_WAYS	5
+
 /*
  * Whether its line is known: if it is longer than the first level's, it is not two that a
  * prefetcher brings together.

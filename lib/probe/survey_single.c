@@ -22,12 +22,12 @@
 /* Of @sets sets above, lines that fit together. */
 static int count_fitting(struct survey *s, struct hunt *h, unsigned int sets, unsigned int *fit)
 {
-	const unsigned int most = s->ways + sets * s->above + BEYOND;
+	const size_t most = MIN(MIN(s->ways + sets * s->above + BEYOND, HUNT_WAYS), s->npages);
 	uint32_t pages[HUNT_WAYS];
 	const uint32_t *from;
-	int over = 0;
+	int over;
 
-	for (*fit = s->ways - 1; *fit < MIN(most, HUNT_WAYS) && over <= 0; (*fit)++) {
+	for (*fit = s->ways - 1; *fit < most; (*fit)++) {
 		over = 1;
 		for (int i = 0; i < DRAWS && over > 0; i++) {
 			from = hunt_draw(h, *fit + 1);
@@ -36,9 +36,9 @@ static int count_fitting(struct survey *s, struct hunt *h, unsigned int sets, un
 			over = hunt_overflows(h, pages, *fit + 1);
 		}
 		if (over)
-			break;
+			return MIN(over, 0);
 	}
-	return over < 0 ? over : 0;
+	return 0;
 }
 
 int survey_single(struct survey *s, unsigned int sets)

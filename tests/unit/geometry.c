@@ -373,12 +373,14 @@ START_TEST(does_not_take_the_ways_of_two_levels_for_those_of_one)
 	};
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
 	find(1);
+	assert_level(0, 64 * KIB, 4, 32);
 	/* What holds no more than the first level may not be seen. */
 	if (is_exclusive || (g->nlevels > 1 && g->level[1].size))
 		assert_level(1, 64 * KIB, 16, 32);
 }
 END_TEST
 
+/* 1.3 times the lines that the level holds, without those that flush: some classes have too few. */
 START_TEST(counts_classes_that_have_too_few_lines_to_overflow)
 {
 	find_in(4608 * KIB, (uint64_t)_i + 1);
