@@ -477,7 +477,7 @@ static int check_size(struct ground *w, struct survey *s)
 {
 	const int is_told = is_sized(s);
 	double classes, bytes;
-	int holds = 0, twice = 0;
+	int holds = HOLDS_NOT, twice;
 
 	if (s->brief || !has_ways(s) || s->classes <= 0)
 		return 0;
@@ -490,12 +490,12 @@ static int check_size(struct ground *w, struct survey *s)
 		holds = survey_holds(s, w->pages, w->npages, bytes);
 	if (holds == -ENODATA)
 		return is_told;
-	if (holds > 0)
+	if (holds == HOLDS_MORE) {
 		twice = survey_holds(s, w->pages, w->npages, 2 * bytes);
-	if (twice < 0 && twice != -ENODATA)
-		return twice;
-	if (twice > 0)
-		holds = 0;
+		if (twice < 0 && twice != -ENODATA)
+			return twice;
+		holds = twice > 0 ? HOLDS_NOT : HOLDS_THIS;
+	}
 	if (holds > 0) {
 		s->classes = classes * fmax(s->fold, 1);
 		s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);

@@ -108,6 +108,9 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 	/* Beyond the next level it is no miss of this one, which costs a hit more at least. */
 	for (int i = 1; i < 4; i++)
 		share[i] = fmin((cycles[i] - cycles[0]) / fmax(s->penalty, s->hit), 1);
-	return share[3] > MISSING && share[2] > SHARE_LEAST * share[3] &&
-	       share[1] < SHARE_MOST * share[2];
+	if (share[3] <= MISSING || share[2] <= SHARE_LEAST * share[3] ||
+	    share[1] >= SHARE_MOST * share[2])
+		return HOLDS_NOT;
+	/* Of one twice as large these are what fits, and what does not. */
+	return share[2] >= SHARE_MOST * share[3] ? HOLDS_THIS : HOLDS_MORE;
 }

@@ -643,11 +643,11 @@ START_TEST(checks_a_size_by_lines_at_all_offsets)
 	ck_assert_int_eq(meter->ops->pages(meter, POOL / METER_CHUNK), 0);
 	for (uint32_t i = 0; i < POOL / METER_CHUNK; i++)
 		pages[i] = i;
-	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 256 * KIB), 1);
+	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 256 * KIB), HOLDS_THIS);
 	for (size_t bytes = 512 * KIB; bytes <= 4 * MIB; bytes *= 2)
-		ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, (double)bytes), 0);
+		ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, (double)bytes), HOLDS_NOT);
 	s->first = &(struct stride){ .ways = 4, .way_bytes = 4 * KIB };
-	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 128 * KIB), 0);
+	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 128 * KIB), HOLDS_NOT);
 	/* Too few pages, or hardly more than the first level. */
 	ck_assert_int_eq(survey_holds(s, pages, 255, 256 * KIB), -ENODATA);
 	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 64 * KIB), -ENODATA);
