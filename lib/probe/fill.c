@@ -8,12 +8,22 @@
 /* Orders without fewer misses, until no more lines settle: at first, and for the rest. */
 #define ORDERS_FIRST	2
 #define ORDERS		3
-/* Lines that are tried at once, over those that are there: few of one set. */
+/* Of the lines that are there, those that are tried at once: few of one set; when most sets
+ * are full. */
 #define BATCH_LEAST	64
+#define BATCH_AGAIN	24
 #define BATCH_FEW	16
 /* Looks at lines of which none of the new ones is seen to miss, but others do. */
 #define TRIES_FIRST	1
 #define TRIES		2
+/* Looks after which, where there are so many lines that it takes long, as many as came are
+ * pushed out: there is no room for any. */
+#define LOOKS_LOSING	3
+#define MANY_LINES	1024
+/* Lines that fewer are pushed out by each that is taken back, at most. */
+#define FOR_ONE		2
+/* Of lines that were there, as many may have been too much. */
+#define MOST_HIDDEN	8
 /* Shares of them that fit: more are tried, or fewer. */
 #define MOST_FIT	0.8
 #define FEW_FIT		0.6
@@ -58,41 +68,65 @@ static int try_lines(struct fill *f, size_t n, size_t *missing)
 	return err;
 }
 
+/* Of the lines that were there those from the @stay-th on go. */
+static void drop(struct fill *f, size_t stay)
+{
+	size_t n = f->n - stay;
+
+	memcpy(f->list, f->pages + stay, n * sizeof(*f->list));
+	memmove(f->pages + stay, f->pages + f->n, f->left * sizeof(*f->pages));
+	memcpy(f->pages + stay + f->left, f->list, n * sizeof(*f->list));
+	f->n = stay;
+}
+
 /*
- * Try @batch lines more. Those that miss do not fit; others may push out one that
- * does, and stay, so they are tried again as long as any miss. How many fit, to
- * *@fit. 0, -errno.
+ * Try @batch lines more. Those that miss do not fit; others may push out one that does, and
+ * stay, so they are tried again as long as any miss. Where each pushes out a single one, which
+ * all that is taken back shows, those go instead, if they are fewer than came: of a set it is
+ * all the same which lines fit. How many came or went, to *@fit. 0, -errno.
  */
 static int try_batch(struct fill *f, size_t batch, size_t *fit)
 {
-	size_t now = batch, kept, missing = 1;
-	int err = 0, idle = 0;
+	size_t now = batch, kept, stay, pushed, before = SIZE_MAX, back = 0, missing = 1, dropped = 0;
+	int err = 0, idle = 0, for_one;
 
-	while (now && missing && !err) {
+	for (int look = 0; now && missing && !err; look++) {
 		err = try_lines(f, now, &missing);
 		if (err || !missing)
 			break;
+		stay = part(f, f->pages, f->n);
 		kept = part(f, f->pages + f->n, now);
-		idle = kept < now ? 0 : idle + 1;
-		now = idle < f->tries ? kept : 0;
+		pushed = f->n - stay;
+		for_one = look && pushed + FOR_ONE * back >= before;
+		before = pushed;
+		back = now - kept;
+		idle = back ? 0 : idle + 1;
+		now = kept;
+		if (pushed && pushed < now && (for_one || idle >= f->tries)) {
+			drop(f, stay);
+			dropped += pushed;
+		} else if (idle >= f->tries || dropped > batch ||
+			   (for_one && look >= LOOKS_LOSING && f->n > MANY_LINES)) {
+			now = 0;
+		}
 	}
-	*fit = now;
+	*fit = now ? now : dropped;
 	f->n += now;
 	f->left -= now;
 	put_back(f, batch - now);
 	return err;
 }
 
-/* Every line that is to be tried. */
-static int try_all(struct fill *f, size_t batch, size_t *fit)
+/* Every line that is to be tried, @most of them. */
+static int try_all(struct fill *f, size_t batch, size_t most, size_t *fit)
 {
 	size_t some = 0, least;
 	int err = 0;
 
-	f->left = f->npages - f->n;
-	shuffle(&f->t->rng, f->pages + f->n, f->left);
+	shuffle(&f->t->rng, f->pages + f->n, f->npages - f->n);
+	f->left = MIN(f->npages - f->n, most);
 	for (*fit = 0; f->left && !err && f->t->loads < f->until; *fit += some) {
-		least = MAX(f->n / BATCH_LEAST, BATCH_FEW);
+		least = MAX(f->n / (f->tries > TRIES_FIRST ? BATCH_AGAIN : BATCH_LEAST), BATCH_FEW);
 		batch = MIN(MAX(batch, least), f->left);
 		err = try_batch(f, batch, &some);
 		if ((double)some > MOST_FIT * (double)batch)
@@ -110,12 +144,26 @@ int fill_grow(struct fill *f, size_t begins)
 	f->n = 0;
 	f->orders = ORDERS_FIRST;
 	f->tries = TRIES_FIRST;
-	return try_all(f, begins, &fit);
+	return try_all(f, begins, SIZE_MAX, &fit);
 }
 
-int fill_again(struct fill *f, size_t *fit)
+int fill_again(struct fill *f, size_t most, size_t *fit)
 {
+	size_t dropped = 0, stay;
+	int over;
+
 	f->orders = ORDERS;
 	f->tries = TRIES;
-	return try_all(f, 0, fit);
+	f->left = 0;
+	/* More than fit may be there, if they were not seen to. */
+	over = fill_look(f, f->pages, f->n);
+	if (over > 0) {
+		stay = part(f, f->pages, f->n);
+		dropped = f->n - stay <= f->n / MOST_HIDDEN ? f->n - stay : 0;
+		drop(f, f->n - dropped);
+	}
+	if (over >= 0)
+		over = try_all(f, 0, most, fit);
+	*fit += dropped;
+	return MIN(over, 0);
 }

@@ -21,6 +21,7 @@
  * @room: pages that there are, of which @npages are tried
  * @nnumbers: one more than their highest number
  * @above: lines that the level above holds at one offset
+ * @is_mixed: other offsets' lines share its sets
  * @is_second: the level above is the first, which tells offsets apart: lines at others are
  *             no ballast
  * @orders: that are tried until no more lines settle
@@ -36,7 +37,7 @@ struct fill {
 	uint32_t offset;
 	uint32_t *pages;
 	size_t npages, n, left, room, nnumbers, above;
-	int is_second, orders, tries;
+	int is_mixed, is_second, orders, tries;
 	uint64_t until;
 	double hit, miss;
 	unsigned char *missed;
@@ -80,6 +81,12 @@ void fill_go_on(struct fill *f, const uint32_t *pages, size_t n);
  */
 int fill_look(struct fill *f, const uint32_t *pages, size_t n);
 
+/*
+ * After a look in which some did, walk them in other orders until no more are seen to miss,
+ * to f->missed: some replacements let go of the same line as long as an order stays. 0, -errno.
+ */
+int fill_look_on(struct fill *f, const uint32_t *pages, size_t n);
+
 /* Go along the lines of @pages once. 0, -errno. */
 int fill_walk(struct fill *f, const uint32_t *pages, size_t n);
 
@@ -93,8 +100,11 @@ int fill_look_beside(struct fill *f, const uint32_t *pages, size_t n, uint32_t o
 /* Fill the level, beginning with @begins lines. 0, -errno. */
 int fill_grow(struct fill *f, size_t begins);
 
-/* Try all lines again that did not fit. How many do, to *@fit. 0, -errno. */
-int fill_again(struct fill *f, size_t *fit);
+/*
+ * Try lines again that did not fit, @most of them. How many came or went, to *@fit. 0,
+ * -errno.
+ */
+int fill_again(struct fill *f, size_t most, size_t *fit);
 
 /*
  * The set in which @x did not fit: lines of it, ways and one. 1, 0 if it could not be
@@ -132,10 +142,12 @@ struct filled {
 };
 
 /*
- * The level beyond one that holds @above lines at one offset, in up to @max_bytes.
- * 1, 0 if it could not be told, -errno.
+ * The level beyond one that holds @above lines at one offset, in up to @max_bytes; where that
+ * one's index is mixed, other offsets' lines share its sets. 1, 0 if it could not be told,
+ * -errno.
  */
-int fill_level(struct trial *t, size_t max_bytes, size_t above, struct filled *out);
+int fill_level(struct trial *t, size_t max_bytes, size_t above, int is_mixed,
+	       struct filled *out);
 
 /*
  * The second level, which @rise lines at one offset of the pool of @f were seen to overflow;

@@ -20,8 +20,10 @@
 #define OFFSET_STEP	1280
 #define SETS		2
 /* Loads after which it is given up: half a minute of them; of a second level, some seconds. */
-#define PATIENCE	400000000
+#define PATIENCE	600000000
 #define PATIENCE_SECOND	100000000
+/* Lines a set that are tried once more when all seem to be full. */
+#define CONFIRM		6
 /* All lines are tried so often at most. */
 #define ROUNDS		5
 
@@ -77,13 +79,15 @@ static int have_enough(struct fill *f, unsigned int ways)
 /* At one offset: once more, until it is full. 1, 0, -errno. */
 static int fill_at(struct fill *f, size_t begins, struct filled *out)
 {
-	size_t fit = 1;
+	size_t fit = 1, most;
 	unsigned int ways = 0;
 	int err = fill_grow(f, begins), enough = 0;
 
 	for (int i = 0; i < ROUNDS && !err; i++) {
+		/* Where a set lacks a line, one in as many as there are sets fits. */
+		most = ways && f->n % ways == 0 ? CONFIRM * f->n / ways : SIZE_MAX;
 		if (i)
-			err = fill_again(f, &fit);
+			err = fill_again(f, most, &fit);
 		if (!err && !ways)
 			err = find_ways(f, &ways);
 		if (err < 0 || (out->ways && ways && ways != out->ways))
@@ -93,7 +97,8 @@ static int fill_at(struct fill *f, size_t begins, struct filled *out)
 			continue;
 		out->ways = ways;
 		enough = have_enough(f, ways);
-		if (enough && (is_full(f, out) || !fit))
+		/* By chance whole sets too; twice by chance the same number of them is less likely. */
+		if (enough && ((out->lines && is_full(f, out)) || !fit))
 			break;
 	}
 	if (err || !enough || !is_full(f, out))
@@ -162,9 +167,10 @@ static int open_pool(struct fill *f, struct trial *t, size_t most, size_t above,
 	return err;
 }
 
-int fill_level(struct trial *t, size_t max_bytes, size_t above, struct filled *out)
+static int fill_once(struct trial *t, size_t max_bytes, size_t above, int is_mixed,
+		     struct filled *out)
 {
-	struct fill f = { .until = t->loads + PATIENCE };
+	struct fill f = { .is_mixed = is_mixed, .until = t->loads + PATIENCE };
 	size_t begins = 0;
 	int err;
 
@@ -176,6 +182,15 @@ int fill_level(struct trial *t, size_t max_bytes, size_t above, struct filled *o
 	out->miss = f.miss;
 	fill_close(&f);
 	return err;
+}
+
+/* Offsets that share sets of the level above may also share sets of this one (a remainder). */
+int fill_level(struct trial *t, size_t max_bytes, size_t above, int is_mixed,
+	       struct filled *out)
+{
+	int err = is_mixed ? fill_once(t, max_bytes, above, 1, out) : 0;
+
+	return err ? err : fill_once(t, max_bytes, above, 0, out);
 }
 
 int fill_second(struct fill *f, size_t above, size_t rise, struct filled *out)

@@ -16,6 +16,8 @@
 #define SAMPLE		1024
 /* Lines over those that the level above holds, so that it holds none. */
 #define CROWD		5
+/* The same, of those that come after all others. */
+#define FLUSH		3
 /* The same, of a second level, in half of those that overflow it: so most miss the first. */
 #define FEW_OVER	2
 /* Lines over those that were seen to overflow it, of which many miss and many do not. */
@@ -23,6 +25,8 @@ static const double overflows[] = { 1.3, 1, 1.6, 0.8, 2 };
 /* The share of lines that cost less than most hits, and than most misses. */
 #define HITS		0.2
 #define MISSES		0.8
+/* Offsets whose lines share sets of a mixed index. */
+#define MIXED		4
 /* Lines of a ring at least. */
 #define FEWEST		64
 /* A miss costs more than a hit by this share at least. */
@@ -30,12 +34,15 @@ static const double overflows[] = { 1.3, 1, 1.6, 0.8, 2 };
 /* Steps of the size, and the share of lines that miss where it begins to overflow. */
 #define STEP		1.3
 #define BEGINS		0.02
-/* Turns in one order until its lines have settled. */
+/* Turns in one order until its lines have settled; until strangers have gone. */
 #define SETTLE		4
-/* Orders without fewer misses, until no more settle; where many are looked at, too. */
+#define STIR		3
+/* Orders without fewer misses, until no more settle; where many are looked at, too; without
+ * a line that misses and did not before. */
 #define ORDERS		5
 #define ORDERS_FEW	2
 #define ORDERS_MOST	40
+#define ORDERS_IDLE	12
 #define SETTLED		0.97
 /* Turns at once, and how often, until no line misses that did not before. */
 #define CHUNK		4
@@ -96,7 +103,7 @@ void fill_close(struct fill *f)
 	free(f->cycles);
 	free(f->sorted);
 	free(f->windows);
-	*f = (struct fill){ .t = f->t, .until = f->until };
+	*f = (struct fill){ .t = f->t, .is_mixed = f->is_mixed, .until = f->until };
 }
 
 static void add_place(struct fill *f, size_t *n, uint32_t page, uint32_t offset)
@@ -105,35 +112,64 @@ static void add_place(struct fill *f, size_t *n, uint32_t page, uint32_t offset)
 }
 
 /*
- * Ballast: where the index of the level above is mixed, it holds several times as many
- * lines at one offset, but then other offsets share its sets. So lines there, of other
- * sets of the level at hand, are in between where a ring is short of lines.
+ * Ballast: lines of other sets of the level at hand. Where the index of the level above is
+ * mixed, it holds several times as many lines at one offset, but then other offsets share its
+ * sets: so lines there, after all others, push those out, and an exclusive level has all of
+ * them at once. Else they are in between where a ring is short of lines. Of pages that are not
+ * in the ring as long as there are some, or prefetchers that learn pages would bring these.
+ * How many.
  */
-static void add_ballast(struct fill *f, size_t *n, uint32_t other)
+static size_t add_ballast(struct fill *f, size_t n, uint32_t other)
 {
-	size_t at = sonde_rng_below(&f->t->rng, f->npages);
+	const size_t most = MIN(f->is_mixed ? n + FLUSH * f->above : CROWD * f->above, 2 * f->room);
+	const size_t begin = n;
 	uint32_t offset;
 
-	for (size_t i = 0; !f->is_second && *n < CROWD * f->above && i < f->npages; i++) {
-		offset = f->offset ^ (uint32_t)(1 + i % 3) * METER_CHUNK / 4;
+	for (size_t i = 0; !f->is_second && n < most && i < f->room; i++) {
+		offset = f->offset ^ (uint32_t)(1 + i % (MIXED - 1)) * METER_CHUNK / MIXED;
 		if (offset != other)
-			add_place(f, n, f->pages[(at + i) % f->npages], offset);
+			add_place(f, &n, f->pages[f->room - 1 - i], offset);
 	}
+	return n - begin;
 }
 
-/* A ring of lines at @f's offset and of @nother pages at another, in random order. */
-static int ring(struct fill *f, const uint32_t *pages, size_t n, const uint32_t *others,
-		size_t nother, uint32_t other)
+/*
+ * A ring of lines at @f's offset and of @nother pages at another, in random order. Whether
+ * the ballast @is_last.
+ */
+static int ring_of(struct fill *f, const uint32_t *pages, size_t n, const uint32_t *others,
+		   size_t nother, uint32_t other, int is_last)
 {
-	size_t all = 0;
+	size_t all = 0, ballast;
 	int err = trial_tick(f->t);
 
 	for (size_t i = 0; i < n; i++)
 		add_place(f, &all, pages[i], f->offset);
 	for (size_t i = 0; i < nother; i++)
 		add_place(f, &all, others[i], other);
-	add_ballast(f, &all, other);
-	return err ? err : trial_ring(f->t, f->places, all, 0);
+	ballast = add_ballast(f, all, other);
+	if (!err)
+		err = trial_ring(f->t, f->places, all + ballast, is_last ? ballast : 0);
+	return err;
+}
+
+static int ring(struct fill *f, const uint32_t *pages, size_t n, const uint32_t *others,
+		size_t nother, uint32_t other)
+{
+	return ring_of(f, pages, n, others, nother, other, f->is_mixed);
+}
+
+/*
+ * Where all of a set leave the level above one after another, a tree may let go of one of
+ * ours each time, and never of a stranger: so some turns with ballast in between.
+ */
+static int stir(struct fill *f, const uint32_t *pages, size_t n)
+{
+	int err = ring_of(f, pages, n, NULL, 0, f->offset, 0);
+
+	if (!err)
+		trial_walk(f->t, STIR);
+	return err;
 }
 
 int fill_walk(struct fill *f, const uint32_t *pages, size_t n)
@@ -183,7 +219,9 @@ int fill_settle(struct fill *f, const uint32_t *pages, size_t n, int idle, size_
 
 	*missing = 0;
 	for (int i = 0; i < ORDERS_MOST && since < idle; i++) {
-		err = ring(f, pages, n, NULL, 0, f->offset);
+		err = i && f->is_mixed ? stir(f, pages, n) : 0;
+		if (!err)
+			err = ring(f, pages, n, NULL, 0, f->offset);
 		if (err)
 			return err;
 		trial_walk(f->t, SETTLE);
@@ -230,6 +268,24 @@ int fill_look(struct fill *f, const uint32_t *pages, size_t n)
 		return err;
 	fill_go_on(f, pages, n);
 	return 1;
+}
+
+int fill_look_on(struct fill *f, const uint32_t *pages, size_t n)
+{
+	size_t seen = count_missed(f, pages, n), before;
+	int err = 0;
+
+	for (int idle = 0; idle < ORDERS_IDLE && !err; ) {
+		before = seen;
+		err = ring(f, pages, n, NULL, 0, f->offset);
+		if (err)
+			break;
+		trial_walk(f->t, 1);
+		count_misses(f);
+		seen = count_missed(f, pages, n);
+		idle = seen > before ? 0 : idle + 1;
+	}
+	return err;
 }
 
 int fill_look_beside(struct fill *f, const uint32_t *pages, size_t n, uint32_t offset,
@@ -280,7 +336,8 @@ static int find_begin(struct fill *f, size_t n, size_t *begins)
 
 int fill_calibrate(struct fill *f, size_t above, size_t *begins)
 {
-	size_t n = MAX(above, FEWEST);
+	/* A mixed index spreads lines at one offset over the sets of all that share them. */
+	size_t n = MAX(f->is_mixed ? above / MIXED : above, FEWEST);
 	int err;
 
 	f->above = above;

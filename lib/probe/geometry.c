@@ -81,6 +81,8 @@
 #define OCTAVES_MOST	6
 /* Draws that are off by more are no measure. */
 #define DRAWN_OCTAVES	1.5
+/* The same where they only cast doubt. */
+#define COUNTED_OCTAVES	0.2
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
 
@@ -263,6 +265,12 @@ static double colour_lines(const struct geometry *g)
 	return (double)s->ways * METER_CHUNK / (s->line ? s->line : METER_LINE);
 }
 
+/* By how many octaves draws are off a number of classes. */
+static double drawn_off(const struct survey *s, double classes)
+{
+	return fabs(log2(s->drawn / classes));
+}
+
 /* Whether draws tell another number of classes than was counted. */
 static int contradicts(double drawn, const struct survey *s)
 {
@@ -366,6 +374,9 @@ static double sure_of(const struct survey *s)
 		return DOUBTFUL;
 	/* Told by the brim alone, and not seen to be exclusive. */
 	if (s->exact && s->nsweeps < 2 && s->holding == HOLDING_UNKNOWN)
+		return DOUBTFUL;
+	/* Some that were counted may have been taken for others, and left out. */
+	if (s->exact && s->sorted && s->drawn > 0 && drawn_off(s, s->classes) > COUNTED_OCTAVES)
 		return DOUBTFUL;
 	/* Members had to choose among draws. */
 	if (!s->sorted && !s->held && s->agreed && 2 * s->agreed <= s->nestimates)
@@ -622,8 +633,11 @@ static int survey_third(struct ground *w, struct survey *s, unsigned int above,
 	if (!err && !(told && full.classes < DRAWN_LEAST) &&
 	    (w->is_last || (double)w->npool > TOO_FEW * r->begins))
 		err = survey_from(w, s, above);
-	if (err || !fills || s->holding == HOLDING_ALSO || is_counted(s))
+	if (err || !fills || s->holding == HOLDING_ALSO)
 		return err;
+	if (is_counted(s) && !(told && s->ways == full.ways && s->drawn > 0 &&
+			       drawn_off(s, full.classes) < drawn_off(s, s->classes)))
+		return 0;
 	if (told && s->votes > 1 && s->ways == full.ways) {
 		s->classes = full.classes;
 		s->classes_se = 0;
@@ -808,7 +822,7 @@ static int fill_third(struct ground *w, size_t max_bytes)
 
 	if (w->t->meter->is_guest)
 		return 0;
-	err = fill_level(w->t, max_bytes, lines_above(above), &filled);
+	err = fill_level(w->t, max_bytes, lines_above(above), above->fold > 1, &filled);
 	if (err <= 0 || to_ns(w->t, filled.hit) >= MEMORY_NS)
 		return MIN(err, 0);
 	if (w->g->nlevels < 3) {
