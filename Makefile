@@ -13,6 +13,8 @@ SOVERSION := 0
 
 # Output folder; nothing is written outside it but by install.
 O ?= build
+# One name for each file, as dependencies have it: not build/x here and /path/build/x there.
+override O := $(patsubst $(CURDIR)/%,%,$(abspath $(O)))
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib

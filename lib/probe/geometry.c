@@ -376,7 +376,8 @@ static double sure_of(const struct survey *s)
 	if (s->exact && s->nsweeps < 2 && s->holding == HOLDING_UNKNOWN)
 		return DOUBTFUL;
 	/* Some that were counted may have been taken for others, and left out. */
-	if (s->exact && s->sorted && s->drawn > 0 && drawn_off(s, s->classes) > COUNTED_OCTAVES)
+	if (s->exact && s->sorted && s->holding != HOLDING_OTHER && s->drawn > 0 &&
+	    drawn_off(s, s->classes) > COUNTED_OCTAVES)
 		return DOUBTFUL;
 	/* Members had to choose among draws. */
 	if (!s->sorted && !s->held && s->agreed && 2 * s->agreed <= s->nestimates)
