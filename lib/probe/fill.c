@@ -68,7 +68,7 @@ static int try_lines(struct fill *f, size_t n, size_t *missing)
 	return err;
 }
 
-/* Of the lines that were there those from the @stay-th on go. */
+/* Of the lines that were there those from the @stay-th on go, behind those that are left. */
 static void drop(struct fill *f, size_t stay)
 {
 	size_t n = f->n - stay;
@@ -149,21 +149,21 @@ int fill_grow(struct fill *f, size_t begins)
 
 int fill_again(struct fill *f, size_t most, size_t *fit)
 {
-	size_t dropped = 0, stay;
-	int over;
+	size_t stay, dropped = 0;
+	int err;
 
 	f->orders = ORDERS;
 	f->tries = TRIES;
-	f->left = 0;
 	/* More than fit may be there, if they were not seen to. */
-	over = fill_look(f, f->pages, f->n);
-	if (over > 0) {
-		stay = part(f, f->pages, f->n);
-		dropped = f->n - stay <= f->n / MOST_HIDDEN ? f->n - stay : 0;
-		drop(f, f->n - dropped);
+	err = fill_look(f, f->pages, f->n);
+	if (err < 0)
+		return err;
+	stay = err ? part(f, f->pages, f->n) : f->n;
+	if (f->n - stay <= f->n / MOST_HIDDEN) {
+		dropped = f->n - stay;
+		f->n = stay;
 	}
-	if (over >= 0)
-		over = try_all(f, 0, most, fit);
+	err = try_all(f, 0, most, fit);
 	*fit += dropped;
-	return MIN(over, 0);
+	return err;
 }

@@ -31,16 +31,14 @@ static int wash(struct fill *f)
 /* Lines that miss beside @x to @c. 1, 0 if none do, -errno. */
 static int add_missed(struct fill *f, uint32_t x, struct class *c)
 {
-	int over;
+	int over, err;
 
 	memcpy(f->list, f->pages, f->n * sizeof(*f->list));
 	f->list[f->n] = x;
 	over = fill_look(f, f->list, f->n + 1);
-	if (over > 0) {
-		int err = fill_look_on(f, f->list, f->n + 1);
-
-		over = err ? err : over;
-	}
+	err = over > 0 ? fill_look_on(f, f->list, f->n + 1) : 0;
+	if (err)
+		return err;
 	for (size_t i = 0; i < f->n && over > 0 && c->n < HUNT_WAYS; i++)
 		if (f->missed[f->list[i]] && !hunt_is_among(c->page, c->n, f->list[i]))
 			c->page[c->n++] = f->list[i];

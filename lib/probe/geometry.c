@@ -265,16 +265,16 @@ static double colour_lines(const struct geometry *g)
 	return (double)s->ways * METER_CHUNK / (s->line ? s->line : METER_LINE);
 }
 
-/* By how many octaves draws are off a number of classes. */
-static double drawn_off(const struct survey *s, double classes)
+/* Octaves between numbers of classes. */
+static double octaves_off(double drawn, double classes)
 {
-	return fabs(log2(s->drawn / classes));
+	return fabs(log2(drawn / classes));
 }
 
 /* Whether draws tell another number of classes than was counted. */
 static int contradicts(double drawn, const struct survey *s)
 {
-	return s->sorted && fabs(log2(drawn / s->classes)) > DRAWN_OCTAVES;
+	return s->sorted && octaves_off(drawn, s->classes) > DRAWN_OCTAVES;
 }
 
 /*
@@ -377,7 +377,7 @@ static double sure_of(const struct survey *s)
 		return DOUBTFUL;
 	/* Some that were counted may have been taken for others, and left out. */
 	if (s->exact && s->sorted && s->holding != HOLDING_OTHER && s->drawn > 0 &&
-	    drawn_off(s, s->classes) > COUNTED_OCTAVES)
+	    octaves_off(s->drawn, s->classes) > COUNTED_OCTAVES)
 		return DOUBTFUL;
 	/* Members had to choose among draws. */
 	if (!s->sorted && !s->held && s->agreed && 2 * s->agreed <= s->nestimates)
@@ -606,6 +606,13 @@ static int is_filled(const struct survey *s)
 			     (s->holding == HOLDING_UNKNOWN && s->classes >= FEW_CLASSES));
 }
 
+/* Whether draws are nearer to what the brim tells of the same ways than to what was counted. */
+static int is_drawn_nearer(const struct survey *s, const struct survey *full)
+{
+	return s->ways == full->ways && s->drawn > 0 &&
+	       octaves_off(s->drawn, full->classes) < octaves_off(s->drawn, s->classes);
+}
+
 /*
  * A level from the third on. One that is exclusive is filled to the brim: lines of its
  * sets that would flush the level above are in its sets as well. Where that does not tell
@@ -636,8 +643,7 @@ static int survey_third(struct ground *w, struct survey *s, unsigned int above,
 		err = survey_from(w, s, above);
 	if (err || !fills || s->holding == HOLDING_ALSO)
 		return err;
-	if (is_counted(s) && !(told && s->ways == full.ways && s->drawn > 0 &&
-			       drawn_off(s, full.classes) < drawn_off(s, s->classes)))
+	if (is_counted(s) && !(told && is_drawn_nearer(s, &full)))
 		return 0;
 	if (told && s->votes > 1 && s->ways == full.ways) {
 		s->classes = full.classes;

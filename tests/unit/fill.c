@@ -50,7 +50,6 @@ START_TEST(holds_sets_times_ways_whatever_is_replaced)
 {
 	static const enum machine_inclusion inclusions[] = { NON_INCLUSIVE, INCLUSIVE, EXCLUSIVE };
 	struct filled out;
-
 	int told;
 
 	model.cache[2].policy = (enum machine_policy)(_i / 3);
