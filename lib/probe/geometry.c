@@ -49,10 +49,11 @@
 #define SAME_HIT	0.2
 /* So many classes of the same ways outvote one that looked otherwise. */
 #define SORTED_LEAST	4
-/* Surveys of the second level at most. */
-#define ATTEMPTS	6
-/* Of these, those that wash nothing, and the number of those after which it is filled. */
+/* Surveys of the second level that wash nothing, and in a guest; then those that do. */
 #define GENTLE		4
+#define GENTLE_GUEST	6
+#define WASHED		3
+/* After so many of the first ones it is filled. */
 #define FILLS		2
 /* Times that a class of it is looked for in each larger pool. */
 #define AGAIN		3
@@ -464,12 +465,13 @@ static int is_told(const struct survey *s)
 
 /*
  * Of the attempts, those after which the level is filled: the first ones. In a guest, whose
- * neighbours spoil more of that than of anything else, the last, if none found a class.
+ * neighbours spoil more of that than of anything else, and may hold some of each set's ways,
+ * the last, if none found a class.
  */
 static int fills_at(const struct ground *w, const struct survey *s, unsigned int i)
 {
 	if (w->t->meter->is_guest)
-		return i + FILLS >= ATTEMPTS && !s->ways && !s->ways_before;
+		return i >= GENTLE_GUEST && !s->ways && !s->ways_before;
 	return i < FILLS;
 }
 
@@ -481,6 +483,17 @@ static double likely_classes(const struct survey *s)
 	return fabs(octaves - round(octaves)) < LIKELY_OCTAVES ? exp2(round(octaves)) : 0;
 }
 
+/* Whether they may be lines of a level of twice as many @bytes. 1, 0, -errno. */
+static int may_be_twice(struct ground *w, struct survey *s, double bytes)
+{
+	int holds = HOLDS_NOT;
+
+	/* What else was hard to tell of it was so because something disturbs, which is over soon. */
+	for (int i = 0; i < (s->doubtful ? LOOKS : 1) && !holds; i++)
+		holds = survey_holds(s, w->pages, w->npages, 2 * bytes);
+	return holds == -ERANGE ? 0 : MIN(holds, 1);
+}
+
 /*
  * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
  * then it is none. 1 if it has one, 0, -errno.
@@ -489,7 +502,7 @@ static int check_size(struct ground *w, struct survey *s)
 {
 	const int is_told = is_sized(s);
 	double classes, bytes;
-	int holds = HOLDS_NOT, twice;
+	int holds = HOLDS_NOT, twice = 0;
 
 	if (s->brief || !has_ways(s) || s->classes <= 0)
 		return 0;
@@ -498,25 +511,25 @@ static int check_size(struct ground *w, struct survey *s)
 		return 0;
 	bytes = s->ways * classes * METER_CHUNK;
 	/* What disturbs makes it look as if it held less. */
-	for (int i = 0; i < LOOKS && !holds; i++)
+	for (int i = 0; i < LOOKS && (holds == HOLDS_NOT || holds == HOLDS_MAYBE); i++)
 		holds = survey_holds(s, w->pages, w->npages, bytes);
-	if (holds == -ENODATA)
+	/* Pages for a level far larger than the first are there, if not for one of such a size. */
+	s->doubtful |= holds == -ERANGE;
+	if (holds == -ENODATA || holds == -ERANGE)
 		return is_told;
-	if (holds == HOLDS_MORE) {
-		twice = survey_holds(s, w->pages, w->npages, 2 * bytes);
-		if (twice < 0 && twice != -ENODATA)
-			return twice;
-		holds = twice > 0 ? HOLDS_NOT : HOLDS_THIS;
-	}
-	if (holds > 0) {
-		s->classes = classes * fmax(s->fold, 1);
-		s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);
-		s->doubtful = 0;
-		s->held = 1;
-	} else if (!holds) {
+	if (holds == HOLDS_MORE || (holds == HOLDS_THIS && s->doubtful))
+		twice = may_be_twice(w, s, bytes);
+	if (holds < 0 || twice < 0)
+		return MIN(holds, twice);
+	if (holds < HOLDS_THIS || twice) {
 		s->classes = 0;
+		return 0;
 	}
-	return holds;
+	s->classes = classes * fmax(s->fold, 1);
+	s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);
+	s->doubtful = 0;
+	s->held = 1;
+	return 1;
 }
 
 /*
@@ -526,10 +539,11 @@ static int check_size(struct ground *w, struct survey *s)
  */
 static int second(struct ground *w, struct survey *s)
 {
+	const unsigned int gentle = w->t->meter->is_guest ? GENTLE_GUEST : GENTLE;
 	struct survey asked = *s, best = { .ways = 0 };
 	int err = 0;
 
-	for (unsigned int i = 0; i < ATTEMPTS; i++) {
+	for (unsigned int i = 0; i < gentle + WASHED; i++) {
 		asked.ways_before = s->ways ? s->ways : s->ways_before;
 		asked.found = s->found;
 		asked.members = s->members;
@@ -539,7 +553,7 @@ static int second(struct ground *w, struct survey *s)
 		w->npool = w->npages < w->nsecond ? w->npages : w->nsecond;
 		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
 		/* Nothing else is left to do; a guest's neighbours make it miss more. */
-		s->washes = i >= GENTLE && !w->t->meter->is_guest;
+		s->washes = i >= gentle;
 		err = survey_from(w, s, w->g->first.ways);
 		if (!err && !s->brief)
 			err = survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));

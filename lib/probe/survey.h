@@ -142,12 +142,16 @@ int survey_has_line(const struct survey *s, const struct stride *first);
 /* 0, -ENOMEM, -ECANCELED. @t, @first, @above and the pool are given. */
 int survey_level(struct survey *s);
 
-/* Not so many bytes; so many; so many or twice as many. */
-enum { HOLDS_NOT, HOLDS_THIS, HOLDS_MORE };
+/*
+ * Not so many bytes; so many if others have a part of it now, or none if it is the next level
+ * that does; so many; so many or twice as many.
+ */
+enum { HOLDS_NOT, HOLDS_MAYBE, HOLDS_THIS, HOLDS_MORE };
 
 /*
  * Whether lines at all offsets of @pages miss as in a level of so many @bytes, not as in one
- * half or twice as large: HOLDS_*, -ENODATA if there are too few pages to tell, -errno.
+ * half or twice as large: HOLDS_*, -ENODATA if it is too near the first level to tell,
+ * -ERANGE if there are too few pages, -errno.
  */
 int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double bytes);
 

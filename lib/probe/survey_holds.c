@@ -5,32 +5,43 @@
  * taken: three quarters of what it would hold, one and a half times as many, three times. Of
  * a level of that size the first miss far less than the second, and these hardly less than the
  * third; of one half as large the first miss nearly as the second, of one twice as large the
- * second far less than the third.
+ * second far less than the third. The next level may be so crowded by others that it looks like
+ * that, too: so a quarter and half of what fits have to cost hits of this level.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "shuffle.h"
 #include "survey.h"
+#include "urns.h"
 
 /* Turns before a look, and of it. */
 #define WARM		2
 #define TURNS		1
 #define ORDERS		3
-/* Sixteenths of the pages' lines: fewer than it holds, more, and far more. */
-#define FEWER		3
-#define MORE		6
-#define MOST		12
+/* Of what the level holds: far fewer, half, fewer, more, and far more. */
+#define QUARTER		0.25
+#define HALF		0.5
+#define FEWER		0.75
+#define MORE		1.5
+#define MOST		3
 /* Lines over those that the first level holds, so that hits are beyond it. */
 #define BEYOND		2
-/* Bytes of the pages over those of the level. */
+/* Bytes of the pages over those of the level, if there are so many. */
 #define PAGES		4
 /* Shares of what more lines miss that fewer do at most, and of far more that more do at least. */
 #define SHARE_MOST	0.5
 #define SHARE_LEAST	0.35
 /* Of those that far more than fit there, the share that misses at least. */
 #define MISSING		0.1
+/*
+ * What fits overflows some sets by chance. What it costs, over what that costs where the
+ * replacement makes most misses of it, and hits more than that, at most.
+ */
+#define CROWDED		1.5
+#define NOISE		0.4
 /* The level over the first, at least: of these many lines that hits no more than hardly any. */
 #define LARGER		8
 
@@ -86,31 +97,39 @@ static int cost(struct survey *s, const struct footprint *f, size_t run, double 
 
 int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double bytes)
 {
+	static const double part[] = { 0, QUARTER, HALF, FEWER, MORE, MOST };
+	enum { FIRST, QUARTERED, HALVED, FITS, OVER, FAR_OVER, NPARTS };
 	struct footprint f = {
-		.pages = pages, .n = (size_t)(PAGES * bytes / METER_CHUNK),
+		.pages = pages, .n = MIN((size_t)(PAGES * bytes / METER_CHUNK), npages),
 	};
-	const size_t held = stride_lines(s->first), part = METER_CHUNK_LINES / 16;
-	size_t run[] = { 0, FEWER * part, MORE * part, MOST * part };
-	double cycles[4], share[4];
+	const double held = stride_lines(s->first), lines = bytes / METER_LINE;
+	double run, cycles[NPARTS], share[NPARTS];
 	int err = 0;
 
-	if (!f.n || npages < f.n || bytes < LARGER * (double)held * METER_LINE)
+	if (bytes < LARGER * held * METER_LINE)
 		return -ENODATA;
-	run[0] = BEYOND * held / f.n + 1;
+	if ((double)f.n * METER_CHUNK < MOST * bytes)
+		return -ERANGE;
 	f.ring = malloc(f.n * METER_CHUNK_LINES * sizeof(*f.ring));
 	if (!f.ring)
 		return -ENOMEM;
-	for (int i = 0; i < 4 && !err; i++)
-		err = cost(s, &f, run[i], &cycles[i]);
+	for (int i = 0; i < NPARTS && !err; i++) {
+		run = i == FIRST ? BEYOND * held + (double)f.n : part[i] * lines;
+		err = cost(s, &f, (size_t)(run / (double)f.n), &cycles[i]);
+	}
 	free(f.ring);
 	if (err)
 		return err;
 	/* Beyond the next level it is no miss of this one, which costs a hit more at least. */
-	for (int i = 1; i < 4; i++)
-		share[i] = fmin((cycles[i] - cycles[0]) / fmax(s->penalty, s->hit), 1);
-	if (share[3] <= MISSING || share[2] <= SHARE_LEAST * share[3] ||
-	    share[1] >= SHARE_MOST * share[2])
+	for (int i = FITS; i < NPARTS; i++)
+		share[i] = fmin((cycles[i] - cycles[FIRST]) / fmax(s->penalty, s->hit), 1);
+	if (share[FAR_OVER] <= MISSING || share[OVER] <= SHARE_LEAST * share[FAR_OVER] ||
+	    share[FITS] >= SHARE_MOST * share[OVER])
 		return HOLDS_NOT;
+	for (int i = QUARTERED; i <= HALVED; i++)
+		if (cycles[i] - cycles[FIRST] > CROWDED * s->penalty *
+		    urns_crowded(s->ways, part[i] * s->ways) + NOISE * s->hit)
+			return HOLDS_MAYBE;
 	/* Of one twice as large these are what fits, and what does not. */
-	return share[2] >= SHARE_MOST * share[3] ? HOLDS_THIS : HOLDS_MORE;
+	return share[OVER] >= SHARE_MOST * share[FAR_OVER] ? HOLDS_THIS : HOLDS_MORE;
 }

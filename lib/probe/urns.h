@@ -15,4 +15,14 @@ static inline double urns_lacking(double sets, unsigned int ways, double mean)
 	return sets * sum;
 }
 
+/* The share of lines that are in sets with more of them than @ways, if there are @mean for each. */
+static inline double urns_crowded(unsigned int ways, double mean)
+{
+	double p = exp(-mean), rest = 1;
+
+	for (unsigned int k = 0; k < ways; k++, p *= mean / k)
+		rest -= p;
+	return rest;
+}
+
 #endif

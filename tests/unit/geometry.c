@@ -645,12 +645,38 @@ START_TEST(checks_a_size_by_lines_at_all_offsets)
 		pages[i] = i;
 	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 256 * KIB), HOLDS_THIS);
 	for (size_t bytes = 512 * KIB; bytes <= 4 * MIB; bytes *= 2)
-		ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, (double)bytes), HOLDS_NOT);
+		ck_assert_int_le(survey_holds(s, pages, POOL / METER_CHUNK, (double)bytes), HOLDS_MAYBE);
 	s->first = &(struct stride){ .ways = 4, .way_bytes = 4 * KIB };
 	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 128 * KIB), HOLDS_NOT);
-	/* Too few pages, or hardly more than the first level. */
-	ck_assert_int_eq(survey_holds(s, pages, 255, 256 * KIB), -ENODATA);
+	/* Just enough pages, too few, or hardly more than the first level. */
+	ck_assert_int_eq(survey_holds(s, pages, 192, 256 * KIB), HOLDS_THIS);
+	ck_assert_int_eq(survey_holds(s, pages, 191, 256 * KIB), -ERANGE);
 	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 64 * KIB), -ENODATA);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
+/*
+ * Beside what the next level misses, where that is no larger than what is asked of, its hits look
+ * like hits of the level that is asked about.
+ */
+START_TEST(takes_no_hits_of_the_next_level_for_its_own)
+{
+	uint32_t pages[POOL / METER_CHUNK];
+	struct survey *s = &g->level[1].survey;
+	struct meter *meter;
+	struct trial t;
+
+	model.cache[2] = (struct machine_cache){ .bytes = 2 * MIB, .ways = 16, .cycles = 40 };
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(geometry_find(&t, POOL, 2, g), 0);
+	ck_assert_int_eq(meter->ops->pages(meter, POOL / METER_CHUNK), 0);
+	for (uint32_t i = 0; i < POOL / METER_CHUNK; i++)
+		pages[i] = i;
+	s->penalty = 4 * s->hit;
+	ck_assert_int_le(survey_holds(s, pages, POOL / METER_CHUNK, 2 * MIB), HOLDS_MAYBE);
 	trial_close(&t);
 	meter->ops->close(meter);
 }
@@ -908,6 +934,7 @@ int main(void)
 	tcase_add_loop_test(tc, counts_the_sets_of_a_fifo_with_a_mixed_index, 0, 2);
 	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
+	tcase_add_test(tc, takes_no_hits_of_the_next_level_for_its_own);
 	tcase_add_loop_test(tc, checks_a_size_by_lines_at_all_offsets, 0, 5);
 	tcase_add_test(tc, says_no_size_of_ways_that_others_leave);
 	tcase_add_loop_test(tc, says_that_a_line_is_longer_only_where_pairs_would_not_look_so, 0, 11);
