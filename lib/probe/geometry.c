@@ -471,7 +471,7 @@ static int is_told(const struct survey *s)
 static int fills_at(const struct ground *w, const struct survey *s, unsigned int i)
 {
 	if (w->t->meter->is_guest)
-		return i >= GENTLE_GUEST && !s->ways && !s->ways_before;
+		return s->washes && !s->ways && !s->ways_before;
 	return i < FILLS;
 }
 

@@ -21,11 +21,7 @@
 #define WARM		2
 #define TURNS		1
 #define ORDERS		3
-/* Of what the level holds: far fewer, half, fewer, more, and far more. */
-#define QUARTER		0.25
-#define HALF		0.5
-#define FEWER		0.75
-#define MORE		1.5
+/* Lines that are far more than the level holds, over those. */
 #define MOST		3
 /* Lines over those that the first level holds, so that hits are beyond it. */
 #define BEYOND		2
@@ -97,13 +93,14 @@ static int cost(struct survey *s, const struct footprint *f, size_t run, double 
 
 int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double bytes)
 {
-	static const double part[] = { 0, QUARTER, HALF, FEWER, MORE, MOST };
-	enum { FIRST, QUARTERED, HALVED, FITS, OVER, FAR_OVER, NPARTS };
+	/* Of what the level holds: hardly any; what it has to hit; fewer, more, and far more. */
+	static const double part[] = { 0, 0.25, 0.5, 0.75, 1.5, MOST };
+	enum { FIRST, FITS = 3, OVER, FAR_OVER, NPARTS };
 	struct footprint f = {
 		.pages = pages, .n = MIN((size_t)(PAGES * bytes / METER_CHUNK), npages),
 	};
-	const double held = stride_lines(s->first), lines = bytes / METER_LINE;
-	double run, cycles[NPARTS], share[NPARTS];
+	const double held = stride_lines(s->first);
+	double lines, cycles[NPARTS], share[NPARTS];
 	int err = 0;
 
 	if (bytes < LARGER * held * METER_LINE)
@@ -114,8 +111,8 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 	if (!f.ring)
 		return -ENOMEM;
 	for (int i = 0; i < NPARTS && !err; i++) {
-		run = i == FIRST ? BEYOND * held + (double)f.n : part[i] * lines;
-		err = cost(s, &f, (size_t)(run / (double)f.n), &cycles[i]);
+		lines = i == FIRST ? BEYOND * held + (double)f.n : part[i] * bytes / METER_LINE;
+		err = cost(s, &f, (size_t)(lines / (double)f.n), &cycles[i]);
 	}
 	free(f.ring);
 	if (err)
@@ -126,7 +123,7 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 	if (share[FAR_OVER] <= MISSING || share[OVER] <= SHARE_LEAST * share[FAR_OVER] ||
 	    share[FITS] >= SHARE_MOST * share[OVER])
 		return HOLDS_NOT;
-	for (int i = QUARTERED; i <= HALVED; i++)
+	for (int i = FIRST + 1; i < FITS; i++)
 		if (cycles[i] - cycles[FIRST] > CROWDED * s->penalty *
 		    urns_crowded(s->ways, part[i] * s->ways) + NOISE * s->hit)
 			return HOLDS_MAYBE;
