@@ -56,14 +56,14 @@ static int get_pool(struct work *w, size_t npages)
 	return 0;
 }
 
-static int find_class(struct work *w, int sort)
+static int find_class(struct work *w, int sort, uint64_t patience)
 {
 	struct sonde_classes_report *r = w->report;
 	int err;
 
 	w->survey = (struct survey){
 		.t = &w->t, .first = &w->first, .above = w->first.ways, .brief = 1,
-		.pages = w->pool, .npages = w->npool,
+		.pages = w->pool, .npages = w->npool, .patience = patience,
 	};
 	err = survey_level(&w->survey);
 	if (err || !w->survey.ways)
@@ -204,7 +204,7 @@ static int look(struct work *w, const struct sonde_classes_options *options)
 	int err = 0;
 
 	for (int i = 0; i < ATTEMPTS && !err && !is_told(&w->survey); i++)
-		err = find_class(w, options->sort);
+		err = find_class(w, options->sort, (uint64_t)SURVEY_HASTE << i);
 	if (err || !w->survey.ways)
 		return err;
 	r->ways = w->survey.ways;

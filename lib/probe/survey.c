@@ -48,20 +48,6 @@
 #define OFFSET_STEP	1280
 /* Lines of a class to have at least: their frames are compared too. */
 #define LINES_MIN	48
-/* Pages to look at for lines at other offsets, over classes; in groups. */
-#define FOLD_PAGES	12
-#define FOLD_GROUP	16
-#define FOLD_LEAST	6
-/* Lines that the level holds at one offset, over those taken, so that few sets are full. */
-#define FOLD_ROOM	4
-/* Groups with such lines to be seen at least, and over those to be expected. */
-#define FOLD_HITS	2
-/* So many are enough, if no more are seen at the own offset. */
-#define FOLD_ENOUGH	4
-/* Times that one is asked again, with and without the class. */
-#define FOLD_AGAIN	3
-#define FOLD_SHARE	0.45
-#define FOLD_DOUBT	0.2
 /* Lines of classes to be found before they tell how many classes there are. */
 #define FOUND_LEAST	30
 /* Draws and members agree if they differ by less than this share, or two standard errors. */
@@ -69,8 +55,7 @@
 /* A count and an estimate that differ by more than this factor contradict each other. */
 #define CONTRADICTION	1.25
 
-/* Pages of the pool that are in no role yet. */
-static size_t others(const struct survey *s, const struct hunt *h, const struct class *c,
+size_t survey_others(const struct survey *s, const struct hunt *h, const struct class *c,
 		     uint32_t *out)
 {
 	size_t n;
@@ -133,7 +118,7 @@ static unsigned int crowd_of(const struct survey *s, unsigned int ways)
 static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *from)
 {
 	struct sweep *w = &s->sweep[s->nsweeps];
-	size_t n = others(s, h, c, from), found, tested, want;
+	size_t n = survey_others(s, h, c, from), found, tested, want;
 	unsigned int ways = (unsigned int)c->n - 1;
 	int err;
 
@@ -413,183 +398,6 @@ int survey_has_line(const struct survey *s, const struct stride *first)
 	return !first->is_doubtful;
 }
 
-/* Pages looked at together: so many that they miss the level above. */
-static size_t fold_group(const struct survey *s)
-{
-	return 2 * s->above > FOLD_GROUP ? 2 * s->above : FOLD_GROUP;
-}
-
-/**
- * struct fold - a class, and pages to look for lines of its set in, at another offset
- * @c: it
- * @from: pages in groups, @n of them; behind these some that are in no role, first as
- *        many as the class has ways
- * @flush_other: lines at the other offset are flushed out of the level above, too
- */
-struct fold {
-	const struct class *c;
-	const uint32_t *from;
-	size_t n;
-	int flush_other;
-};
-
-/*
- * How many flush lines at an offset: half of them where all would be in the way of the
- * others in the level's sets, unless it is exclusive: then others would stay above it.
- */
-static size_t fold_flush(const struct survey *s, const struct hunt *h, int both)
-{
-	const double room = s->classes * s->ways;
-
-	if (s->holding == HOLDING_OTHER ||
-	    (both && room > FOLD_ROOM * (double)(fold_group(s) + h->nflush)))
-		return h->nflush;
-	return h->nflush / 2;
-}
-
-/* @pages' lines at @other, @with's at the class's offset, and flush lines. */
-static int overflow_at(struct survey *s, struct hunt *h, const struct fold *f,
-		       const uint32_t *with, const uint32_t *pages, uint32_t other)
-{
-	uint32_t places[4 * HUNT_WAYS];
-	const uint32_t *idle = f->from + f->n + s->ways;
-	const int both = f->flush_other || s->holding == HOLDING_OTHER;
-	size_t at = 0, flush = fold_flush(s, h, both), tail = flush;
-
-	for (size_t i = 0; i < s->ways; i++)
-		places[at++] = (with[i] * METER_CHUNK + h->offset) / METER_PLACE;
-	for (size_t i = 0; i < fold_group(s); i++)
-		places[at++] = (pages[i] * METER_CHUNK + other) / METER_PLACE;
-	for (size_t i = 0; i < flush; i++)
-		places[at++] = (h->flush[i] * METER_CHUNK + h->offset) / METER_PLACE;
-	/* And those at @other out of the level above, where it would keep them. */
-	for (size_t i = 0; both && other != h->offset && i < flush; i++, tail++)
-		places[at++] = (idle[i] * METER_CHUNK + other) / METER_PLACE;
-	return hunt_places_overflow(h, places, at, tail);
-}
-
-/*
- * Whether a line of @pages at @other shares the class's set. It does if they overflow
- * it with lines of the class and do not with lines of pages in no role: what
- * prefetchers bring besides may overflow sets as well. Asked in turns: few have one,
- * and many may be disturbed. -errno.
- */
-static int is_congruent(struct survey *s, struct hunt *h, const struct fold *f,
-			const uint32_t *pages, uint32_t other)
-{
-	int over = overflow_at(s, h, f, f->c->page, pages, other);
-
-	for (int i = 0; i < FOLD_AGAIN && over > 0; i++) {
-		over = !overflow_at(s, h, f, f->from + f->n, pages, other);
-		if (over > 0)
-			over = overflow_at(s, h, f, f->c->page, pages, other);
-	}
-	return over;
-}
-
-static int is_enough(int hits, int own)
-{
-	return hits >= FOLD_ENOUGH && hits >= own;
-}
-
-/*
- * In how many groups of pages one does, until they are enough, and in how many at the
- * class's own offset, to *@own: taken in turns, as what disturbs the one then disturbs
- * the other. -errno.
- */
-static int count_congruent(struct survey *s, struct hunt *h, const struct fold *f,
-			   uint32_t other, int *own)
-{
-	const size_t group = fold_group(s);
-	int hits = 0, over;
-
-	*own = 0;
-	for (size_t first = 0; first + group <= f->n && s->t->loads < s->until; first += group) {
-		over = is_congruent(s, h, f, f->from + first, h->offset);
-		if (over < 0)
-			return over;
-		*own += over;
-		over = is_congruent(s, h, f, f->from + first, other);
-		if (over < 0)
-			return over;
-		hits += over;
-		if (is_enough(hits, *own))
-			break;
-	}
-	return hits;
-}
-
-/* Of so many groups of pages, those to be expected to have such a line. */
-static double expect_congruent(const struct survey *s, size_t n)
-{
-	size_t group = fold_group(s);
-
-	return (1 - pow(1 - 1 / s->classes, (double)group)) * (double)(n / group);
-}
-
-/*
- * Whether the class has lines at @other, too, to *@is_folded. Asked without flushing
- * lines there and with it, as the level above may keep them, or lines that flush them.
- * Lines that are seen are there, but a look that does not even see those at the own
- * offset, which are among the pages, is no look: a no needs both.
- */
-static int ask_fold(struct survey *s, struct hunt *h, struct fold *f, uint32_t other,
-		    int *is_folded)
-{
-	const double expected = expect_congruent(s, f->n);
-	int hits, own, looks = 0, some = 0;
-	double seen;
-
-	*is_folded = 0;
-	for (f->flush_other = 0; f->flush_other < 2 && !*is_folded; f->flush_other++) {
-		hits = count_congruent(s, h, f, other, &own);
-		if (hits < 0)
-			return hits;
-		seen = expected;
-		if (own >= FOLD_HITS && own > FOLD_SHARE * expected) {
-			looks++;
-			seen = fmin(own, expected);
-		}
-		some |= hits > FOLD_DOUBT * seen;
-		*is_folded = is_enough(hits, own) ||
-			     (hits >= FOLD_HITS && hits > FOLD_SHARE * seen);
-	}
-	s->doubtful |= !*is_folded && (looks < 2 || some);
-	return 0;
-}
-
-/*
- * An index that mixes a bit of the offset with bits of the frame puts lines at two
- * offsets of different pages into one set: so many fewer sets are there than
- * classes of lines at one offset times offsets.
- */
-static int find_fold(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
-{
-	struct class used = *c;
-	struct fold f = { .c = c, .from = from, .n = (size_t)(FOLD_PAGES * s->classes) };
-	int err = 0, all = 1, is_folded;
-
-	s->fold = 1;
-	f.n = MAX(f.n, FOLD_LEAST * fold_group(s));
-	/* With those that were found beyond: there may be no others of its own offset. */
-	used.n = s->ways;
-	if (others(s, h, &used, from) < f.n + s->ways + h->nflush) {
-		s->doubtful = 1;
-		return 0;
-	}
-	h->least = s->sweep[s->nsweeps - 1].least;
-	/* Not the nearest lines: prefetchers tie them together anyway. */
-	for (uint32_t bit = 4 * s->line; bit < METER_CHUNK && !err; bit *= 2) {
-		err = ask_fold(s, h, &f, h->offset ^ bit, &is_folded);
-		s->fold *= is_folded ? 2 : 1;
-		all &= is_folded;
-	}
-	h->least = 0;
-	/* Then something else overflows them: some bit must tell sets apart. */
-	s->doubtful |= all;
-	return err;
-}
-
 static void vote(struct survey *s)
 {
 	const unsigned int before = s->ways ? s->ways : s->ways_before;
@@ -619,7 +427,7 @@ static int find_class(struct survey *s, struct hunt *h, uint32_t *from, struct c
 
 	for (int i = 0; i < TRIES && !found; i++) {
 		c->n = 0;
-		n = others(s, h, c, from);
+		n = survey_others(s, h, c, from);
 		shuffle(&s->t->rng, from, n);
 		/* One that leads nowhere leaves as much for the others. */
 		if (s->t->loads < s->until)
@@ -752,7 +560,7 @@ static void add_members(struct survey *s)
 }
 
 /* What needs a class whose ways are known to be right. */
-static int study(struct survey *s, struct hunt *h, const struct class *c, uint32_t *from)
+static int study(struct survey *s, struct hunt *h, const struct class *c)
 {
 	const struct sweep *w = &s->sweep[s->nsweeps - 1];
 	int err = 0;
@@ -766,13 +574,10 @@ static int study(struct survey *s, struct hunt *h, const struct class *c, uint32
 		s->drawn = s->classes;
 	if (!err)
 		combine_estimates(s);
-	if (!err && !s->fold && s->line && !s->exact)
-		err = find_fold(s, h, c, from);
 	return err;
 }
 
-/* The hunt again that found the survey's class, with all that it knew. */
-static int resume(struct survey *s, struct hunt *h)
+int survey_resume(struct survey *s, struct hunt *h)
 {
 	int err = open_hunt(s, h, s->offset);
 
@@ -794,7 +599,7 @@ static int count_exactly(struct survey *s)
 	int err;
 
 	s->until = s->t->loads + PATIENCE;
-	err = resume(s, &h);
+	err = survey_resume(s, &h);
 	if (!err)
 		err = survey_count_exactly(s, &h);
 	hunt_close(&h);
@@ -835,7 +640,7 @@ int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 	s->nflush = MIN(MIN(nflush, SURVEY_FLUSH * s->above), HUNT_WAYS);
 	memcpy(s->flush, flush, s->nflush * sizeof(*flush));
 	*w = (struct sweep){ .offset = s->offset, .ways = ways };
-	err = resume(s, &h);
+	err = survey_resume(s, &h);
 	/* Of so many sets that others are not told by the brim. */
 	if (!err && !s->exact)
 		err = grow(s, &h, &all, from);
@@ -849,7 +654,7 @@ int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 	if (!err && w->miss[ways] < 0.5 && least > 0.5) {
 		s->nsweeps = 1;
 		remember(s, &h, &all);
-		err = study(s, &h, &all, from);
+		err = study(s, &h, &all);
 	}
 	hunt_close(&h);
 	free(from);
@@ -859,7 +664,7 @@ int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 int survey_estimate(struct survey *s)
 {
 	struct hunt h;
-	int err = resume(s, &h);
+	int err = survey_resume(s, &h);
 
 	if (!err)
 		err = survey_count(s, &h, &s->sweep[0]);
@@ -873,7 +678,7 @@ int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
 	int err;
 
 	s->until = UINT64_MAX;
-	err = resume(s, &h);
+	err = survey_resume(s, &h);
 	*sizes = calloc(SURVEY_SORTED, sizeof(**sizes));
 	if (!*sizes)
 		err = -ENOMEM;
@@ -898,6 +703,8 @@ int survey_level(struct survey *s)
 		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK);
 		if (i == 0)
 			s->seen = err > 0;
+		if (s->patience)
+			s->until = s->t->loads + s->patience;
 		/* A class has told it better than lines of a pool that may be too small. */
 		if (s->nsweeps)
 			h.penalty = fmax(h.penalty, refined);
@@ -917,7 +724,7 @@ int survey_level(struct survey *s)
 				if (!is_softer(s))
 					remember(s, &h, &c);
 				add_members(s);
-				err = s->brief ? 0 : study(s, &h, &c, from);
+				err = s->brief ? 0 : study(s, &h, &c);
 			}
 		}
 		hunt_close(&h);
@@ -934,7 +741,7 @@ int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, s
 {
 	struct hunt h;
 	size_t tested, n;
-	int err = resume(s, &h);
+	int err = survey_resume(s, &h);
 
 	if (!err) {
 		n = hunt_drop(from, nfrom, h.flush, h.nflush);

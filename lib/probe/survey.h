@@ -13,6 +13,8 @@
 
 /* Flush lines over ways of the level above: LRU needs one, others more. */
 #define SURVEY_FLUSH	3
+/* Loads for a class of a hasty one: ten times what it takes where nothing disturbs. */
+#define SURVEY_HASTE	15000000
 #define SURVEY_CLASSES	3
 /* Most classes that are counted one by one. */
 #define SURVEY_SORTED	160
@@ -58,6 +60,7 @@ enum holding {
  * @washes: see struct hunt
  * @ways_before: ways of the classes that were found by an earlier survey: @found, @members
  *               and @among are about those
+ * @patience: loads that a class is looked for; 0: some seconds of them for all
  * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
  * @hit: cycles of a hit
@@ -81,7 +84,8 @@ enum holding {
  * @drawn: the one that was made with @class
  * @held: lines at all offsets have shown that it is of the size that all this makes
  * @fold: offsets in a page at which a line may share a set with one at a given
- *        offset, where the index mixes bits of the offset with others; else 1
+ *        offset, where the index mixes bits of the offset with others; else 1; 0: not known
+ * @folded: the bits of the offset that are mixed
  * @doubtful: whether that was hard to tell
  * @line: bytes of a line, 0 if not told
  * @apart: the smallest distance at which lines of a class were seen to be others
@@ -104,7 +108,7 @@ struct survey {
 	double second_hit, second_lines;
 	int brief, exact, washes;
 	unsigned int ways_before;
-	uint64_t until;
+	uint64_t patience, until;
 	int seen;
 	double hit, kept, penalty;
 	size_t rise;
@@ -118,7 +122,7 @@ struct survey {
 	unsigned int nestimates, agreed;
 	double by_members, drawn;
 	int held;
-	unsigned int fold;
+	unsigned int fold, folded;
 	int doubtful;
 	unsigned int line, apart, napart, nsure, nacross, by_use;
 	enum holding holding;
@@ -141,6 +145,19 @@ int survey_has_line(const struct survey *s, const struct stride *first);
 
 /* 0, -ENOMEM, -ECANCELED. @t, @first, @above and the pool are given. */
 int survey_level(struct survey *s);
+
+/*
+ * At how many offsets in a page lines may share a set, to @fold and @doubtful. Again: what was
+ * seen is there. 0, -errno.
+ */
+int survey_fold(struct survey *s);
+
+/* The hunt again that found the survey's class, with all that it knew. 0, -errno. */
+int survey_resume(struct survey *s, struct hunt *h);
+
+/* Pages of the pool that are in no role yet, to @out; how many. */
+size_t survey_others(const struct survey *s, const struct hunt *h, const struct class *c,
+		     uint32_t *out);
 
 /*
  * Not so many bytes; so many if others have a part of it now, or none if it is the next level

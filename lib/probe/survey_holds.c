@@ -91,42 +91,67 @@ static int cost(struct survey *s, const struct footprint *f, size_t run, double 
 	return err;
 }
 
+/* Whether so large a part of what the level holds costs more than chance makes it, over hits. */
+static int is_crowded(const struct survey *s, double part, double cycles)
+{
+	return cycles > CROWDED * s->penalty * urns_crowded(s->ways, part * s->ways) +
+			NOISE * s->hit;
+}
+
+/* HOLDS_*, -errno; to *@is_hidden whether translation costs more than a miss. */
+static int look(struct survey *s, const struct footprint *f, double bytes, int *is_hidden)
+{
+	/* Of what the level holds: hardly any; what it has to hit; fewer; more, and far more. */
+	static const double part[] = { 0, 0.25, 0.75, 0.5, 1.5, MOST };
+	enum { FIRST, QUARTER, FITS, HALF, OVER, FAR_OVER, NPARTS };
+	/* Beyond the next level it is no miss of this one, which costs a hit more at least. */
+	const double penalty = fmax(s->penalty, s->hit);
+	double lines, hit = INFINITY, cycles[NPARTS], share[NPARTS] = { 0 };
+	int err = 0;
+
+	for (int i = 0; i < NPARTS && share[FITS] < SHARE_MOST && !err; i++) {
+		lines = i == FIRST ? BEYOND * stride_lines(s->first) + (double)f->n :
+				     part[i] * bytes / METER_LINE;
+		err = cost(s, f, (size_t)(lines / (double)f->n), &cycles[i]);
+		/* More of them cost no less, if nothing disturbs. */
+		if (i <= QUARTER)
+			hit = fmin(hit, cycles[i]);
+		share[i] = fmin((cycles[i] - hit) / penalty, 1);
+	}
+	if (err)
+		return err;
+	*is_hidden = hit > s->hit + penalty;
+	if (share[FITS] >= SHARE_MOST || share[FAR_OVER] <= MISSING ||
+	    share[OVER] <= SHARE_LEAST * share[FAR_OVER] ||
+	    share[FITS] >= SHARE_MOST * share[OVER])
+		return HOLDS_NOT;
+	if (is_crowded(s, part[QUARTER], cycles[QUARTER] - hit) ||
+	    is_crowded(s, part[HALF], cycles[HALF] - hit))
+		return HOLDS_MAYBE;
+	/* Of one twice as large these are what fits, and what does not. */
+	return share[OVER] >= SHARE_MOST * share[FAR_OVER] ? HOLDS_THIS : HOLDS_MORE;
+}
+
 int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double bytes)
 {
-	/* Of what the level holds: hardly any; what it has to hit; fewer, more, and far more. */
-	static const double part[] = { 0, 0.25, 0.5, 0.75, 1.5, MOST };
-	enum { FIRST, FITS = 3, OVER, FAR_OVER, NPARTS };
 	struct footprint f = {
 		.pages = pages, .n = MIN((size_t)(PAGES * bytes / METER_CHUNK), npages),
 	};
-	const double held = stride_lines(s->first);
-	double lines, cycles[NPARTS], share[NPARTS];
-	int err = 0;
+	int is_hidden, holds, again;
 
-	if (bytes < LARGER * held * METER_LINE)
+	if (bytes < LARGER * stride_lines(s->first) * METER_LINE)
 		return -ENODATA;
 	if ((double)f.n * METER_CHUNK < MOST * bytes)
 		return -ERANGE;
 	f.ring = malloc(f.n * METER_CHUNK_LINES * sizeof(*f.ring));
 	if (!f.ring)
 		return -ENOMEM;
-	for (int i = 0; i < NPARTS && !err; i++) {
-		lines = i == FIRST ? BEYOND * held + (double)f.n : part[i] * bytes / METER_LINE;
-		err = cost(s, &f, (size_t)(lines / (double)f.n), &cycles[i]);
+	holds = look(s, &f, bytes, &is_hidden);
+	/* What comes and goes of so much that is subtracted may look like anything, once. */
+	if (holds > HOLDS_MAYBE && is_hidden) {
+		again = look(s, &f, bytes, &is_hidden);
+		holds = MIN(holds, again);
 	}
 	free(f.ring);
-	if (err)
-		return err;
-	/* Beyond the next level it is no miss of this one, which costs a hit more at least. */
-	for (int i = FITS; i < NPARTS; i++)
-		share[i] = fmin((cycles[i] - cycles[FIRST]) / fmax(s->penalty, s->hit), 1);
-	if (share[FAR_OVER] <= MISSING || share[OVER] <= SHARE_LEAST * share[FAR_OVER] ||
-	    share[FITS] >= SHARE_MOST * share[OVER])
-		return HOLDS_NOT;
-	for (int i = FIRST + 1; i < FITS; i++)
-		if (cycles[i] - cycles[FIRST] > CROWDED * s->penalty *
-		    urns_crowded(s->ways, part[i] * s->ways) + NOISE * s->hit)
-			return HOLDS_MAYBE;
-	/* Of one twice as large these are what fits, and what does not. */
-	return share[OVER] >= SHARE_MOST * share[FAR_OVER] ? HOLDS_THIS : HOLDS_MORE;
+	return holds;
 }

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Levels from the third on, in lines that share a set of all above. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "fill.h"
+#include "ground.h"
+#include "shuffle.h"
+#include "told.h"
+
+/* First pool for further levels; twice as large each time it was too small. */
+#define POOL_BYTES	((size_t)48 << 20)
+/* The only one in a guest, which has a part of the last level that is seldom larger. */
+#define GUEST_BYTES	((size_t)64 << 20)
+/* Lines of a pool over what the level holds of them. */
+#define ROOM		1.7
+/* The same, over those at which the first of its sets overflows. */
+#define FULL		3.5
+/* The same, so that more lines are had than fill it. */
+#define MORE_THAN_FULL	2.5
+/* Less than this, and a larger pool is had first. */
+#define TOO_FEW		2
+/* Loads after which no larger pool is tried: half a minute of them. */
+#define PATIENCE	300000000
+/* What is meant to be a whole number of octaves is off by less. */
+#define SAME_OCTAVE	0.25
+/* A hit costs about as much whatever tells it. */
+#define SAME_HIT	0.2
+/* Times that a class of it is looked for in each larger pool. */
+#define AGAIN		3
+/* Pages alike over those to be expected, at most; times that they are gathered. */
+#define CROWD		1.5
+#define GATHERS		3
+/* Lines that begin to overflow a level of few sets, over ways of the level above. */
+#define CROWDED		16
+/* Sets that lines of all sets above are seen to share, over those of one, at least. */
+#define FEWER_SETS	0.8
+/* Octaves of sets above that share one, at most. */
+#define OCTAVES_MOST	6
+/* Draws that are off by more are no measure. */
+#define DRAWN_OCTAVES	1.5
+/* What is shared with strangers is what was left at that moment. */
+#define SHARED_CONFIDENCE 0.5
+
+/* Whether draws tell another number of classes than was counted. */
+static int contradicts(double drawn, const struct survey *s)
+{
+	return s->sorted && told_octaves_off(drawn, s->classes) > DRAWN_OCTAVES;
+}
+
+/*
+ * Octaves that draws show if 2^@octaves sets of an exclusive level's upper neighbour share one
+ * of it: that holds some of the lines as well, @x of those of this level where one has it for
+ * itself, and seems to make it larger.
+ */
+static double seen_octaves(double octaves, double x)
+{
+	return octaves - log2((1 + x * exp2(octaves)) / (1 + x));
+}
+
+/*
+ * Octaves of an exclusive level from those that draws show: the nearest whole number, and
+ * how far off it is. NAN where the next is hardly farther.
+ */
+static double correct_octaves(double seen, double x)
+{
+	double best = 0;
+
+	for (double i = 1; i <= OCTAVES_MOST; i++)
+		if (fabs(seen_octaves(i, x) - seen) < fabs(seen_octaves(best, x) - seen))
+			best = i;
+	if (seen_octaves(best + 1, x) - seen_octaves(best, x) < 2 * SAME_OCTAVE)
+		return NAN;
+	return best + seen - seen_octaves(best, x);
+}
+
+/*
+ * Slices may have fewer sets than the level above: then lines of several of its sets
+ * meet in one of this level, which lines of a single one do not show. So the sets
+ * are also counted with lines of all of them, but not as well: it is enough to
+ * tell how many of those above share one, which is a power of two. In octaves; NAN
+ * if it cannot be told.
+ */
+static int find_sharing(struct ground *w, const struct survey *s, double set_bytes,
+			double *octaves)
+{
+	const struct survey *above = &w->g->level[1].survey;
+	struct hunt h = {
+		.offset = s->offset, .above = (unsigned int)(above->ways * above->classes),
+		.first_hit = w->g->first.hit, .first_lines = stride_lines(&w->g->first),
+		.second_hit = above->hit,
+		.second_lines = ground_colour_lines(w->g) * told_page_classes(above),
+		.hit = s->hit, .penalty = s->penalty,
+		.rise = (size_t)(s->ways * s->classes),
+	};
+	/* Both in the same way: draws of an exclusive level are off, but alike. */
+	double own = s->holding != HOLDING_ALSO && s->drawn > 0 ? s->drawn : s->classes;
+	struct survey all = *s;
+	int err = hunt_open(&h, w->t, w->pages, w->npages);
+
+	*octaves = NAN;
+	all.pages = w->pages;
+	all.npages = w->npages;
+	all.above = h.above;
+	if (!err)
+		err = survey_count(&all, &h, &s->sweep[s->last]);
+	/* Lines of all see no fewer sets; and draws that do not tell one do not tell the other. */
+	if (all.classes > FEWER_SETS * own && !contradicts(own, s))
+		*octaves = log2(own * set_bytes / METER_CHUNK / all.classes);
+	if (s->holding == HOLDING_OTHER)
+		*octaves = correct_octaves(*octaves, above->ways / (s->ways * s->classes));
+	hunt_close(&h);
+	return err;
+}
+
+/* Its ways are known, but not how many sets a line of the pool stands for. */
+static void withdraw(struct level_geometry *l)
+{
+	l->size = l->low = l->high = 0;
+	l->colours = 0;
+}
+
+/*
+ * All pages that are alike above the next level. If far more look so than chance makes, what
+ * disturbs makes lines overflow with any others: then it is done again, and there are none
+ * if that does not help.
+ */
+static int next_pool(struct ground *w, struct survey *s)
+{
+	const double most = CROWD * (double)w->npages / s->classes + s->ways;
+	size_t n = w->npages, found = 0;
+	uint32_t *from = malloc(n * sizeof(*from));
+	int err = from ? 0 : -ENOMEM;
+
+	w->npool = 0;
+	for (int i = 0; i < GATHERS && !w->npool && !err; i++) {
+		memcpy(from, w->pages, n * sizeof(*from));
+		err = survey_gather(s, from, n, SIZE_MAX, &found);
+		if (err || (s->classes > 0 && (double)found > most))
+			continue;
+		memcpy(w->pool, from, found * sizeof(*from));
+		memcpy(w->pool + found, s->class.page, s->class.n * sizeof(*from));
+		w->npool = found + s->class.n;
+		shuffle(&w->t->rng, w->pool, w->npool);
+	}
+	free(from);
+	return err;
+}
+
+/*
+ * The level's edge, smeared by lines at random: they overflow some set at about
+ * half of what it holds, and all of them at twice that.
+ */
+static void settle_reach(struct level_geometry *l, double set_bytes, size_t npool)
+{
+	const struct reach *r = &l->reach;
+
+	l->set_bytes = set_bytes;
+	if (l->size || !r->n)
+		return;
+	l->low = (uint64_t)(set_bytes * (r->rises ? r->begins : (double)npool / 2));
+	if (r->ends > r->begins)
+		l->high = (uint64_t)(set_bytes * r->ends);
+	l->confidence = SHARED_CONFIDENCE;
+}
+
+static int take_reach(struct ground *w, struct level_geometry *l, unsigned int above)
+{
+	struct hunt h = {
+		.above = above, .first_hit = w->g->first.hit,
+		.first_lines = stride_lines(&w->g->first),
+		.second_hit = w->g->level[1].survey.hit, .second_lines = ground_colour_lines(w->g),
+	};
+	int err = hunt_open(&h, w->t, w->pool, w->npool);
+
+	if (!err)
+		err = hunt_calibrate(&h);
+	/* Too few lines say what no hit costs. */
+	if (err >= 0 && h.hit > 0)
+		err = reach_take(&h, &l->reach);
+	hunt_close(&h);
+	return err;
+}
+
+/*
+ * Whether what filled it tells it. Of two sets some lines of one seem to be in the place of
+ * another's (17 ways of 16), unless the class by itself, with no lines of others, holds
+ * those of the level above besides.
+ */
+static int is_filled(const struct survey *s)
+{
+	return s->sorted && (s->holding == HOLDING_OTHER ||
+			     (s->holding == HOLDING_UNKNOWN && s->classes >= TOLD_FEW_CLASSES));
+}
+
+/* Whether draws are nearer to what the brim tells of the same ways than to what was counted. */
+static int is_drawn_nearer(const struct survey *s, const struct survey *full)
+{
+	return s->ways == full->ways && s->drawn > 0 &&
+	       told_octaves_off(s->drawn, full->classes) < told_octaves_off(s->drawn, s->classes);
+}
+
+/*
+ * A level from the third on. One that is exclusive is filled to the brim: lines of its
+ * sets that would flush the level above are in its sets as well. Where that does not tell
+ * it and it holds few lines, they are told apart by which of them miss. Where there are more
+ * sets, smallest sets tell its sweep better, and that counts with what filled it. Where
+ * neither tells it, ways of few classes may be those of two levels.
+ */
+static int survey_third(struct ground *w, struct survey *s, unsigned int above,
+			const struct reach *r)
+{
+	const int fills = (double)w->npool > MORE_THAN_FULL * r->begins;
+	struct survey full = *s;
+	int err = 0, told = 0;
+
+	if (fills) {
+		ground_prepare(w, &full, above);
+		err = survey_brim(&full, r);
+		told = is_filled(&full);
+	}
+	if (!err && fills && !told && r->begins < CROWDED * above) {
+		full = *s;
+		ground_prepare(w, &full, above);
+		err = survey_split(&full, r);
+		told = full.sorted && full.holding == HOLDING_OTHER;
+	}
+	if (!err && !(told && full.classes < TOLD_DRAWN_LEAST) &&
+	    (w->is_last || (double)w->npool > TOO_FEW * r->begins))
+		err = ground_survey(w, s, above);
+	if (err || !fills || s->holding == HOLDING_ALSO)
+		return err;
+	if (told_is_counted(s) && !(told && is_drawn_nearer(s, &full)))
+		return 0;
+	if (told && s->votes > 1 && s->ways == full.ways) {
+		s->classes = full.classes;
+		s->classes_se = 0;
+		s->sorted = full.sorted;
+	} else if (told) {
+		*s = full;
+	} else {
+		s->votes = s->line = 0;
+	}
+	return 0;
+}
+
+/*
+ * One more level, in lines that share a set of all above. What other guests of
+ * the host use of a shared level changes meanwhile, so there its sets are not
+ * looked for.
+ */
+static int one_further(struct ground *w, const struct survey *above, double set_bytes,
+		       struct level_geometry *l)
+{
+	/* The first level's set, which they share too, may hold more of them. */
+	const unsigned int ways = MAX(above->ways, w->g->first.ways);
+	struct survey *s = &l->survey;
+	double octaves = NAN;
+	int err;
+
+	memset(l, 0, sizeof(*l));
+	err = take_reach(w, l, ways);
+	/* So few lines that they do not even fill the level above: there is nothing to say. */
+	w->too_few = !l->reach.n;
+	if (err || w->too_few)
+		return err;
+	/* Memory: what a miss costs was thought to be less than it is. */
+	if (ground_is_memory(w, l->reach.hit)) {
+		w->g->level[w->g->nlevels - 1].survey.penalty = l->reach.hit - above->hit;
+		return 0;
+	}
+	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };
+	if (l->reach.beyond > l->reach.hit)
+		s->penalty = l->reach.beyond - l->reach.hit;
+	if (!w->t->meter->is_guest && l->reach.rises)
+		err = survey_third(w, s, ways, &l->reach);
+	if (!err && s->ways && s->classes > 0)
+		err = find_sharing(w, s, set_bytes, &octaves);
+	if (octaves >= 0.5)
+		set_bytes /= exp2(round(octaves));
+	if (!err && s->ways)
+		ground_settle(l, s, set_bytes);
+	if (!(fabs(octaves - round(octaves)) < SAME_OCTAVE && octaves > -SAME_OCTAVE))
+		withdraw(l);
+	/* What a line of the pool stands for is told by the level above. */
+	if (!w->g->level[w->g->nlevels - 1].size)
+		withdraw(l);
+	l->confidence = fmin(l->confidence, w->g->level[w->g->nlevels - 1].confidence);
+	if (fabs(s->hit - l->reach.hit) > SAME_HIT * l->reach.hit)
+		l->confidence = fmin(l->confidence, TOLD_DOUBTFUL);
+	settle_reach(l, set_bytes, w->npool);
+	ground_mark(w, l);
+	w->g->nlevels++;
+	return err;
+}
+
+/* Levels beyond the second, from @above on, while the next is not memory. */
+static int further(struct ground *w, struct survey *above)
+{
+	struct level_geometry *l;
+	double set_bytes = METER_CHUNK, beyond = above->hit + above->penalty;
+	int err = 0;
+
+	while (!err && above->ways && w->g->nlevels < w->levels &&
+	       !ground_is_memory(w, beyond)) {
+		l = &w->g->level[w->g->nlevels];
+		ground_announce(w->t, w->g->nlevels);
+		set_bytes *= told_page_classes(above);
+		err = next_pool(w, above);
+		if (!err)
+			err = one_further(w, above, set_bytes, l);
+		above = &l->survey;
+		beyond = fmax(above->hit + above->penalty, l->reach.beyond);
+	}
+	return err;
+}
+
+/* Whether the pool had lines enough to tell the last level, and beyond it. */
+static int was_enough(const struct ground *w)
+{
+	const struct level_geometry *l = &w->g->level[w->g->nlevels - 1];
+	const struct survey *s = &l->survey;
+
+	if (w->g->nlevels < 3)
+		return !w->too_few;
+	/* Nor would more of them find what these did not. */
+	if (!s->ways)
+		return l->reach.ends && w->npool > 2 * l->reach.ends;
+	/* More than that are not counted one by one. */
+	return s->votes > 1 && s->classes > 0 &&
+	       (s->sorted || s->classes > SURVEY_SORTED ||
+		(double)w->npool > (l->size ? ROOM : FULL) * s->ways * s->classes);
+}
+
+/* How many times as large the next pool is to be. */
+static double too_small_by(const struct ground *w)
+{
+	const struct reach *r = &w->g->level[w->g->nlevels - 1].reach;
+
+	return r->rises ? fmax(2, FULL * r->begins / (double)w->npool) : 2;
+}
+
+/* The second level again, in larger and larger pools, and what is beyond it. */
+static int go_further(struct ground *w, size_t max_bytes)
+{
+	struct geometry *g = w->g;
+	const struct survey *second_level = &g->level[1].survey;
+	struct survey *again = calloc(1, sizeof(*again));
+	const size_t most = w->t->meter->is_guest ? MIN(GUEST_BYTES, max_bytes) : max_bytes;
+	size_t bytes = w->t->meter->is_guest ? most : MIN(POOL_BYTES, most);
+	int err = again ? 0 : -ENOMEM, is_there;
+
+	while (!err) {
+		w->is_last = bytes == most || w->t->loads > PATIENCE;
+		err = ground_pages(w, bytes);
+		/* One class of it, which chance or noise may spoil. */
+		again->ways = 0;
+		for (int i = 0; i < AGAIN && !err && again->ways != second_level->ways; i++) {
+			*again = (struct survey){ .brief = 1 };
+			err = geometry_second(w, again);
+		}
+		again->classes = second_level->classes;
+		again->classes_se = second_level->classes_se;
+		again->fold = second_level->fold;
+		again->line = second_level->line;
+		is_there = again->ways == second_level->ways;
+		if (!err && is_there) {
+			g->nlevels = 2;
+			err = further(w, again);
+		}
+		if (w->is_last || (is_there && was_enough(w)))
+			break;
+		bytes = (size_t)fmin((double)bytes * too_small_by(w), (double)most);
+	}
+	free(again);
+	return err;
+}
+
+/* Lines that the second level holds at one offset, about, or more. */
+static size_t lines_above(const struct survey *s)
+{
+	return (size_t)ceil(fmax(s->ways * s->classes, (double)s->rise));
+}
+
+int geometry_has_third(const struct ground *w)
+{
+	const struct survey *s = &w->g->level[1].survey;
+
+	return w->levels > 2 && s->ways && !ground_is_memory(w, s->hit + s->penalty);
+}
+
+/*
+ * A third level that is not sure, by what it holds: no matter what its index and the
+ * one above are. An exclusive one may keep a stranger in each set, and hold one less.
+ * 1, 0 if it is not told, -errno.
+ */
+static int fill_third(struct ground *w, size_t max_bytes)
+{
+	struct level_geometry *l = &w->g->level[2];
+	const struct survey *above = &w->g->level[1].survey;
+	struct filled filled;
+	int err;
+
+	if (w->t->meter->is_guest)
+		return 0;
+	err = fill_level(w->t, max_bytes, lines_above(above), above->fold > 1, &filled);
+	if (err <= 0 || ground_is_memory(w, filled.hit))
+		return MIN(err, 0);
+	if (w->g->nlevels < 3) {
+		*l = (struct level_geometry){
+			.survey = {
+				.seen = 1, .hit = filled.hit,
+				.penalty = filled.miss - filled.hit,
+			},
+		};
+		w->g->nlevels = 3;
+	}
+	l->size = l->low = l->high = filled.lines * METER_CHUNK / filled.fold;
+	l->confidence = l->survey.holding == HOLDING_ALSO ? TOLD_SURE : TOLD_DOUBTFUL;
+	l->colours = (unsigned int)(filled.lines / filled.ways / filled.fold);
+	l->survey.ways = filled.ways;
+	/* Prefetchers complete pairs: see survey.c. */
+	l->survey.line = filled.near > 1 ? 0 : filled.near ? above->line : METER_LINE;
+	ground_mark(w, l);
+	return 1;
+}
+
+/* Whether what fills the third level may tell it better than classes did. */
+static int is_unsure(const struct ground *w)
+{
+	const struct level_geometry *l = &w->g->level[2];
+
+	return w->g->nlevels < 3 ||
+	       (w->g->nlevels == 3 &&
+		!(l->size && (l->confidence >= TOLD_SURE || l->survey.holding == HOLDING_OTHER)));
+}
+
+/*
+ * Where the second level's index is mixed, lines that share a set of it are in very many of
+ * the third, which is filled sooner then.
+ */
+int geometry_find_further(struct ground *w, size_t max_bytes)
+{
+	const int is_mixed = w->g->level[1].survey.fold > 1;
+	int err = is_mixed ? fill_third(w, max_bytes) : 0;
+
+	if (err)
+		return MIN(err, 0);
+	err = go_further(w, max_bytes);
+	if (!err && !is_mixed && is_unsure(w))
+		err = fill_third(w, max_bytes);
+	return MIN(err, 0);
+}

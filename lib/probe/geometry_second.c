@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The second level, in as many surveys as it takes, and its size by lines at all offsets. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "ground.h"
+#include "shuffle.h"
+#include "told.h"
+
+/* Pages of the pool of the second level; more where so many do not overflow it well. */
+#define POOL_PAGES	4096
+#define POOL_GROWS	4
+#define POOL_PAGES_MOST	16384
+/* Of a pool, lines that begin to overflow the level, at most. */
+#define POOL_RISE	0.6
+/* Surveys of the second level that wash nothing, and in a guest; then those that do. */
+#define GENTLE		4
+#define GENTLE_GUEST	6
+#define WASHED		3
+/* Surveys that are equally hasty, before those twice as patient; loads for a class of the last. */
+#define HASTY		2
+#define PATIENT		60000000
+/* After so many of the first ones it is filled. */
+#define FILLS		2
+/* Octaves that an estimate of classes is off from what lines at all offsets then show, at most. */
+#define LIKELY_OCTAVES	0.35
+/* Times that they are looked at; of these, until what may be wrong with it is asked again. */
+#define LOOKS		4
+#define LOOKS_ALIKE	2
+/* What is left of its error if they do, a share of it. */
+#define SHOWN_ERROR	0.05
+
+/*
+ * Of the attempts, those after which the level is filled: the first ones. In a guest, whose
+ * neighbours spoil more of that than of anything else, and may hold some of each set's ways,
+ * the last, if none found a class.
+ */
+static int fills_at(const struct ground *w, const struct survey *s, unsigned int i)
+{
+	if (w->t->meter->is_guest)
+		return s->washes && !s->ways && !s->ways_before;
+	return i < FILLS;
+}
+
+/* The power of two that estimates of classes which differ most likely mean. 0 if it is far off. */
+static double likely_classes(const struct survey *s)
+{
+	double octaves = log2(s->classes);
+
+	return fabs(octaves - round(octaves)) < LIKELY_OCTAVES ? exp2(round(octaves)) : 0;
+}
+
+/* Whether they may be lines of a level of twice as many @bytes. 1, 0, -errno. */
+static int may_be_twice(struct ground *w, struct survey *s, double bytes)
+{
+	int holds = HOLDS_NOT;
+
+	/* What makes something else of it hard to tell disturbs this, too, and is over soon. */
+	for (int i = 0; i < (s->doubtful ? LOOKS : 1) && !holds; i++)
+		holds = survey_holds(s, w->pages, w->npages, 2 * bytes);
+	return holds == -ERANGE ? 0 : MIN(holds, 1);
+}
+
+/* Sets for each page's worth of lines of the pool, as far as that is known. */
+static double likely_page_classes(const struct survey *s)
+{
+	return told_is_sized(s) ? told_page_classes(s) : likely_classes(s) / fmax(s->fold, 1);
+}
+
+/*
+ * Whether lines at all offsets show the size, to *@holds. What disturbs makes it look as if it
+ * held less; so do offsets that share sets and were not seen to: so in between these are asked
+ * for again. 0, -errno.
+ */
+static int look_for_size(struct ground *w, struct survey *s, int *holds)
+{
+	const int is_asked = !s->fold && s->line;
+	int err = is_asked ? survey_fold(s) : 0;
+	unsigned int fold = s->fold;
+	double bytes;
+
+	*holds = HOLDS_NOT;
+	for (int i = 0; i < LOOKS && !err; i++) {
+		if (i && is_asked && (s->doubtful || i >= LOOKS_ALIKE)) {
+			err = survey_fold(s);
+			s->doubtful |= s->fold != fold;
+		}
+		bytes = s->ways * likely_page_classes(s) * METER_CHUNK;
+		if (!err && bytes > 0)
+			*holds = survey_holds(s, w->pages, w->npages, bytes);
+		if (*holds >= HOLDS_THIS || (*holds < 0 && *holds != -ERANGE))
+			break;
+	}
+	return err;
+}
+
+/*
+ * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
+ * then it is none. 1 if it has one, 0, -errno.
+ */
+static int check_size(struct ground *w, struct survey *s)
+{
+	int holds, twice = 0, err;
+	double classes;
+
+	if (s->brief || !told_has_ways(s) || s->classes <= 0)
+		return 0;
+	err = look_for_size(w, s, &holds);
+	classes = likely_page_classes(s);
+	if (err || classes <= 0)
+		return err;
+	/* Pages for a level far larger than the first are there, if not for one of such a size. */
+	s->doubtful |= holds == -ERANGE;
+	if (holds == -ENODATA || holds == -ERANGE)
+		return told_is_sized(s);
+	if (holds == HOLDS_MORE || (holds == HOLDS_THIS && s->doubtful))
+		twice = may_be_twice(w, s, s->ways * classes * METER_CHUNK);
+	if (holds < 0 || twice < 0)
+		return MIN(holds, twice);
+	if (holds < HOLDS_THIS || twice) {
+		s->classes = 0;
+		return 0;
+	}
+	s->classes = classes * fmax(s->fold, 1);
+	s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);
+	s->doubtful = 0;
+	s->held = 1;
+	return 1;
+}
+
+/*
+ * Again where nothing was found, or not surely: with other pages, and when
+ * whoever was in the way may have gone. In the end the last of which no class
+ * contradicts the size, if none told it surely.
+ */
+int geometry_second(struct ground *w, struct survey *s)
+{
+	const unsigned int gentle = w->t->meter->is_guest ? GENTLE_GUEST : GENTLE;
+	struct survey asked = *s, best = { .ways = 0 };
+	int err, told;
+
+	for (unsigned int i = 0; i < gentle + WASHED; i++) {
+		asked.ways_before = s->ways ? s->ways : s->ways_before;
+		asked.found = s->found;
+		asked.members = s->members;
+		asked.among = s->among;
+		*s = asked;
+		shuffle(&w->t->rng, w->pages, w->npages);
+		w->npool = w->npages < w->nsecond ? w->npages : w->nsecond;
+		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
+		/* Nothing else is left to do; a guest's neighbours make it miss more. */
+		s->washes = i >= gentle;
+		s->patience = MIN((uint64_t)SURVEY_HASTE << i / HASTY, PATIENT);
+		err = ground_survey(w, s, w->g->first.ways);
+		if (!err && !s->brief)
+			err = survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));
+		if (!s->ways && (!s->seen || (double)s->rise > POOL_RISE * (double)w->npool) &&
+		    w->nsecond < POOL_PAGES_MOST)
+			w->nsecond *= POOL_GROWS;
+		told = err ? err : check_size(w, s);
+		if (told >= 0 && !told_enough(s) && fills_at(w, s, i) && s->rise) {
+			err = survey_fill(s, 0);
+			if (err)
+				told = err < 0 ? err : check_size(w, s);
+		}
+		if (told < 0 || told_enough(s))
+			return MIN(told, 0);
+		if (told && (s->held || !told_is_disputed(s)))
+			best = *s;
+	}
+	if (best.ways)
+		*s = best;
+	return 0;
+}
+
+/*
+ * A second level that is told but not sure: its lines are counted, and those at other
+ * offsets that share its sets are many, however they come and go between it and the first.
+ */
+static int confirm_second(struct ground *w, struct level_geometry *l)
+{
+	int told;
+
+	if (w->t->meter->is_guest || !l->size || l->confidence >= TOLD_SURE || l->survey.sorted)
+		return 0;
+	told = survey_fill(&l->survey, 1);
+	if (told > 0)
+		ground_settle(l, &l->survey, METER_CHUNK);
+	return told < 0 ? told : 0;
+}
+
+int geometry_find_second(struct ground *w, size_t max_bytes)
+{
+	const size_t step = MAX(w->g->first.way_bytes, METER_CHUNK);
+	struct level_geometry *l = &w->g->level[1];
+	int err;
+
+	ground_announce(w->t, 1);
+	w->nsecond = POOL_PAGES;
+	err = ground_pages(w, MIN(step * POOL_PAGES_MOST, max_bytes));
+	if (!err)
+		err = geometry_second(w, &l->survey);
+	if (err || !l->survey.seen)
+		return err;
+	ground_settle(l, &l->survey, METER_CHUNK);
+	err = confirm_second(w, l);
+	ground_mark(w, l);
+	w->g->nlevels++;
+	return err;
+}

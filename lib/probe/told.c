@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What a survey amounts to: whether all that it found fits together, what size that makes,
+ * and how sure that is.
+ */
+#include <math.h>
+
+#include "odd_factor.h"
+#include "told.h"
+
+/* Of an estimate of classes, a share of it, beside its scatter. */
+#define ESTIMATE_ERROR	0.1
+/* Of the lines that were seen to overflow a level, those that it holds at least. */
+#define RISE_LEAST	0.6
+/* Of the misses of one line more than ways, the share that noise may hide. */
+#define HIDDEN		0.25
+/* So many classes of the same ways outvote one that looked otherwise. */
+#define SORTED_LEAST	4
+/* Classes by members over those that were drawn, at most. */
+#define FEW_MEMBERS	1.3
+/* The same where they only cast doubt. */
+#define COUNTED_OCTAVES	0.2
+
+/*
+ * The integer within the error of @x whose odd factor is the least: sets are
+ * powers of two, or slices of powers of two.
+ */
+static double simplest(double x, double se)
+{
+	double best = round(x), best_odd = INFINITY, odd;
+	double slack = se > 0 ? fmax(2 * se, ESTIMATE_ERROR * x) : 0;
+
+	for (double i = fmax(ceil(x - slack), 1); i <= x + slack; i++) {
+		odd = odd_factor(i);
+		if (odd < best_odd || (odd == best_odd && fabs(i - x) < fabs(best - x))) {
+			best_odd = odd;
+			best = i;
+		}
+	}
+	return best;
+}
+
+double told_page_classes(const struct survey *s)
+{
+	return simplest(s->classes, s->classes_se) / (s->fold ? s->fold : 1);
+}
+
+/*
+ * Whether others' lines seem to stay in its sets, which leaves them fewer ways, and fewer
+ * members than draws find. No second level has such ways.
+ */
+static int has_strangers(const struct survey *s)
+{
+	if (s->sorted || s->exact)
+		return 0;
+	return odd_factor(s->ways) > SURVEY_ODD_WAYS ||
+	       (s->classes > 0 && s->by_members > FEW_MEMBERS * s->classes);
+}
+
+int told_has_ways(const struct survey *s)
+{
+	if (s->classes > 0 && s->classes < TOLD_FEW_CLASSES && s->ways > s->above &&
+	    s->holding != HOLDING_OTHER &&
+	    odd_factor(s->ways - s->above) < odd_factor(s->ways))
+		return 0;
+	if (has_strangers(s))
+		return 0;
+	return s->votes > 1 || (s->votes && s->sorted >= SORTED_LEAST);
+}
+
+/*
+ * Whether the number of classes is one that sets make: a systematic error of an
+ * estimate, or another thread of the core, makes odd factors of powers of two. They
+ * are only believed if all were counted.
+ */
+static int has_classes(const struct survey *s)
+{
+	const double classes = told_page_classes(s) * (s->fold ? s->fold : 1);
+
+	if (s->classes_se > 0 && odd_factor(classes) > 1)
+		return 0;
+	return s->classes_se < ESTIMATE_ERROR * s->classes &&
+	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
+}
+
+int told_is_disputed(const struct survey *s)
+{
+	unsigned int absurd = 0;
+
+	for (unsigned int i = 0; i < s->nsweeps && s->held; i++)
+		absurd += s->sweep[i].ways != s->ways &&
+			  odd_factor(s->sweep[i].ways) > SURVEY_ODD_WAYS;
+	return s->votes + absurd < s->nsweeps;
+}
+
+/*
+ * Whether everything else that was found of the level fits together: all classes
+ * have the same ways, none has misses before and each has from there on, the lines
+ * are known.
+ */
+static int is_consistent(const struct survey *s)
+{
+	double more;
+
+	if (s->votes < 2 || (told_is_disputed(s) && s->sorted < SORTED_LEAST) || !s->line ||
+	    s->doubtful || has_strangers(s))
+		return 0;
+	for (unsigned int i = 0; i < s->nsweeps; i++) {
+		if (s->sweep[i].ways != s->ways)
+			continue;
+		more = s->sweep[i].miss[s->ways + 1];
+		if (s->sweep[i].miss[s->ways] > 0.5 || more < 0.5 ||
+		    s->sweep[i].miss[s->ways] < -fmax(0.5, HIDDEN * more))
+			return 0;
+	}
+	return 1;
+}
+
+/* Lines overflow the first of its sets before they are as many as it holds. */
+static int holds_its_rise(const struct survey *s)
+{
+	return s->classes * s->ways > RISE_LEAST * (double)s->rise;
+}
+
+int told_is_sized(const struct survey *s)
+{
+	return told_has_ways(s) && s->classes > 0 && has_classes(s) && holds_its_rise(s);
+}
+
+int told_enough(const struct survey *s)
+{
+	return s->ways && (s->brief || (is_consistent(s) && has_classes(s)));
+}
+
+int told_is_counted(const struct survey *s)
+{
+	return s->sorted && has_classes(s);
+}
+
+/*
+ * Whether so few classes were estimated in so many ways that agree that no other number
+ * of them is within the error.
+ */
+static int is_as_counted(const struct survey *s)
+{
+	return s->agreed > 1 && s->agreed == s->nestimates &&
+	       fmax(2 * s->classes_se, ESTIMATE_ERROR * s->classes) < 0.5;
+}
+
+double told_octaves_off(double drawn, double classes)
+{
+	return fabs(log2(drawn / classes));
+}
+
+double told_confidence(const struct survey *s)
+{
+	if (!s->sorted && !s->held &&
+	    (s->holding == HOLDING_OTHER || (s->exact && !is_as_counted(s))))
+		return TOLD_DOUBTFUL;
+	/* How many sets of the level above share one is told by draws, with few sets not well. */
+	if (s->exact && s->holding != HOLDING_ALSO && s->classes < TOLD_DRAWN_LEAST)
+		return TOLD_DOUBTFUL;
+	/* Told by the brim alone, and not seen to be exclusive. */
+	if (s->exact && s->nsweeps < 2 && s->holding == HOLDING_UNKNOWN)
+		return TOLD_DOUBTFUL;
+	/* Some that were counted may have been taken for others, and left out. */
+	if (s->exact && s->sorted && s->holding != HOLDING_OTHER && s->drawn > 0 &&
+	    told_octaves_off(s->drawn, s->classes) > COUNTED_OCTAVES)
+		return TOLD_DOUBTFUL;
+	/* Members had to choose among draws. */
+	if (!s->sorted && !s->held && s->agreed && 2 * s->agreed <= s->nestimates)
+		return TOLD_DOUBTFUL;
+	return is_consistent(s) ? TOLD_SURE : TOLD_DOUBTFUL;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Second levels by conflicts, on machines whose truth is known. */
+#include <errno.h>
+
+#include "geometry_machine.h"
+
+static const enum machine_policy policies[] = {
+	POLICY_LRU, POLICY_PLRU, POLICY_RANDOM, POLICY_MRU, POLICY_QLRU_H11_M1_R0_U0,
+};
+
+START_TEST(knows_nothing_of_replacement_and_needs_not)
+{
+	model.cache[1].policy = policies[_i];
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 2);
+	assert_level(1, 256 * KIB, 8, 64);
+}
+END_TEST
+
+START_TEST(sees_that_an_index_mixes_bits_of_the_offset)
+{
+	model.cache[1].index = INDEX_XOR;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, 256 * KIB, 8, 64);
+	ck_assert_uint_gt(g->level[1].survey.fold, 1);
+}
+END_TEST
+
+START_TEST(tells_an_exclusive_level_and_its_size)
+{
+	model.cache[1].bytes = MIB;
+	model.cache[1].ways = 16;
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[0].policy = POLICY_LRU;
+	model.prefetch = 0;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
+	ck_assert_uint_eq(g->level[1].survey.ways, 16);
+	ck_assert_uint_eq(g->level[1].size, MIB);
+}
+END_TEST
+
+/* As on a Zen 4: beside a hit in the second level a translation costs less than beside one
+ * in the first, and lines at one offset are in eight times as many sets. */
+START_TEST(is_not_misled_by_hits_that_hide_translation)
+{
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 8, .cycles = 16, .policy = POLICY_PLRU, .index = INDEX_XOR,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.memory_cycles = 52;
+	model.tlb[0] = (struct machine_tlb){ 72, 0, 7 };
+	model.tlb[1] = (struct machine_tlb){ 3072, 12, 30 };
+	model.hidden = 0.3;
+	model.ghz = 3.5874;
+	model.tick_ghz = 2.596;
+	model.tick_step = 26;
+	find(1ULL << _i);
+	assert_level(1, MIB, 8, 64);
+}
+END_TEST
+
+/*
+ * In a guest its sets are estimated, not counted. Lines at all offsets show whether it holds
+ * so many, if it holds far more than the first.
+ */
+START_TEST(is_sure_of_the_size_of_an_exclusive_level_if_lines_show_it)
+{
+	model.is_guest = 1;
+	model.cache[1].bytes = _i ? 256 * KIB : 128 * KIB;
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[1].index = INDEX_XOR;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
+	ck_assert_int_eq(g->level[1].confidence >= 0.95, _i);
+	if (_i)
+		ck_assert_uint_eq(g->level[1].size, 256 * KIB);
+}
+END_TEST
+
+START_TEST(counts_what_an_exclusive_second_level_holds)
+{
+	/* Too small for lines at all offsets to show it. */
+	model.cache[1].bytes = 128 * KIB;
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[1].index = INDEX_XOR;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, 128 * KIB, 8, 64);
+	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
+	ck_assert_uint_eq(g->level[1].survey.sorted, 16);
+}
+END_TEST
+
+/* Lines of a set are taken out and put back each turn, so in most orders a stranger stays. */
+START_TEST(tells_an_exclusive_second_level_that_keeps_strangers)
+{
+	model.cache[0].bytes = 16 * KIB;
+	model.cache[0].ways = 4;
+	model.cache[1].inclusion = EXCLUSIVE;
+	model.cache[1].policy = POLICY_PLRU;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find((uint64_t)_i + 1);
+	assert_level(1, 256 * KIB, 8, 64);
+}
+END_TEST
+
+/* Private second levels of more than a MiB, behind a first level that keeps lines. */
+static const struct {
+	enum machine_policy first;
+	struct machine_cache second;
+} large[] = {
+	{ POLICY_RANDOM, { .bytes = 2 * MIB, .ways = 16, .cycles = 17,
+			   .policy = POLICY_QLRU_H11_M1_R0_U0 } },
+	/* Colours mixed with the offset. */
+	{ POLICY_SRRIP, { .bytes = 1280 * KIB, .ways = 10, .cycles = 17,
+			  .policy = POLICY_QLRU_H11_M1_R0_U0, .index = INDEX_XOR } },
+};
+
+START_TEST(tells_large_private_second_levels)
+{
+	model.cache[0] = (struct machine_cache){
+		.bytes = 48 * KIB, .ways = 12, .policy = large[_i].first, .cycles = 5,
+	};
+	model.cache[1] = large[_i].second;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 2);
+	/* Its line is another matter: a prefetcher of pairs is there too. */
+	ck_assert_uint_eq(g->level[1].size, model.cache[1].bytes);
+	ck_assert_uint_eq(g->level[1].survey.ways, model.cache[1].ways);
+	ck_assert_double_ge(g->level[1].confidence, 0.95);
+}
+END_TEST
+
+/* The level above has three times as many ways as a hunt has room for flush lines. */
+START_TEST(flushes_a_first_level_of_very_many_ways)
+{
+	model.cache[0].bytes = 256 * KIB;
+	model.cache[0].ways = 64;
+	model.cache[1].bytes = 2 * MIB;
+	model.cache[1].ways = 16;
+	model.prefetch = 0;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(0, 256 * KIB, 64, 64);
+	assert_level(1, 2 * MIB, 16, 64);
+}
+END_TEST
+
+/*
+ * Its lines and those that should flush the level above are all in the same set, but several
+ * sets above are.
+ */
+START_TEST(does_not_take_the_ways_of_two_levels_for_those_of_one)
+{
+	const int is_exclusive = _i % 2;
+
+	model.cache[0] = (struct machine_cache){ .bytes = 64 * KIB, .ways = 4, .line = 32,
+						 .policy = POLICY_SRRIP, .cycles = 5 };
+	model.cache[1] = (struct machine_cache){
+		.bytes = 64 * KIB, .ways = 16, .line = 32, .cycles = 12, .policy = policies[_i / 2],
+		.inclusion = is_exclusive ? EXCLUSIVE : NON_INCLUSIVE,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(0, 64 * KIB, 4, 32);
+	/* What holds no more than the first level may not be seen. */
+	if (is_exclusive || (g->nlevels > 1 && g->level[1].size))
+		assert_level(1, 64 * KIB, 16, 32);
+}
+END_TEST
+
+/* Misses of the third level are in what its draws cost, and it changes its mind. */
+START_TEST(tells_a_second_level_above_one_that_duels)
+{
+	model.cache[2].policy = POLICY_DIP;
+	model.is_guest = 1;	/* the third level takes long */
+	find(1);
+	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
+	ck_assert_uint_eq(g->level[1].survey.ways, 8);
+}
+END_TEST
+
+/* So that a set keeps a stranger, and two of its own lines miss instead of one. */
+START_TEST(is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two)
+{
+	model.cache[1] = (struct machine_cache){
+		.bytes = 384 * KIB, .ways = 12, .cycles = 12, .policy = POLICY_PLRU,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find((uint64_t)_i + 1);
+	assert_level(1, 384 * KIB, 12, 64);
+}
+END_TEST
+
+/* Pages a way of the first level apart have few of its sets to be in. */
+START_TEST(needs_few_lines_of_a_first_level_of_two_ways)
+{
+	model.cache[0] = (struct machine_cache){ .bytes = 64 * KIB, .ways = 2, .cycles = 4 };
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 16, .cycles = 14, .policy = POLICY_FIFO, .index = INDEX_XOR,
+	};
+	model.prefetch = 0;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	ck_assert_uint_eq(g->level[1].survey.ways, 16);
+	ck_assert_uint_eq(g->level[1].size, MIB);
+}
+END_TEST
+
+/* Lines that are there already, in another order, make FIFO miss two in a turn, not all. */
+START_TEST(counts_the_sets_of_a_fifo_with_a_mixed_index)
+{
+	model.cache[0] = (struct machine_cache){
+		.bytes = 64 * KIB, .ways = 2, .cycles = 5,
+		.policy = POLICY_QLRU_H21_M2_R0_U0_UMO,
+	};
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 16, .cycles = 14, .policy = POLICY_FIFO, .index = INDEX_XOR,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.prefetch = PREFETCH_STREAM | PREFETCH_STRIDE | PREFETCH_REGION;
+	find((uint64_t)_i + 1);
+	assert_level(1, MIB, 16, 64);
+	for (unsigned int i = 0; i < g->level[1].survey.nsweeps; i++)
+		ck_assert_double_eq_tol(g->level[1].survey.sweep[i].miss[17], 17, 0.5);
+}
+END_TEST
+
+/* A class's lines soon overflow that one, too: they tell what memory costs, not what it does. */
+START_TEST(tells_a_second_level_whose_next_is_hardly_larger)
+{
+	model.cache[0].bytes = 16 * KIB;
+	model.cache[0].policy = POLICY_FIFO;
+	model.cache[1] = (struct machine_cache){
+		.bytes = MIB, .ways = 8, .cycles = 17, .policy = POLICY_MRU,
+	};
+	model.cache[2] = (struct machine_cache){
+		.bytes = 4 * MIB, .ways = 16, .cycles = 39, .policy = POLICY_SRRIP,
+		.inclusion = EXCLUSIVE,
+	};
+	model.prefetch = PREFETCH_PAIR | PREFETCH_STRIDE | PREFETCH_REGION;
+	model.is_guest = 1;
+	find_in(16 * MIB, 1);
+	assert_level(1, MIB, 8, 64);
+	ck_assert_double_eq_tol(g->level[1].survey.penalty, 39 - 17, 3);
+}
+END_TEST
+
+START_TEST(tells_longer_lines_from_prefetched_ones)
+{
+	model.cache[1].line = 128;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(0, 32 * KIB, 8, 64);
+	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
+	ck_assert_uint_eq(g->level[1].survey.line, 128);
+}
+END_TEST
+
+/*
+ * By use, by chance or by order of arrival: which of these says how pairs would look. Where it
+ * does not, another prefetcher may bring one line without the other.
+ */
+START_TEST(says_that_a_line_is_longer_only_where_pairs_would_not_look_so)
+{
+	static const struct {
+		enum machine_policy policy;
+		unsigned int prefetch, line;
+		int is_told;
+	} is[] = {
+		{ POLICY_LRU, 0, 128, 1 }, { POLICY_SRRIP, 0, 128, 1 }, { POLICY_RANDOM, 0, 64, 1 },
+		{ POLICY_FIFO, 0, 128, 0 }, { POLICY_FIFO, 0, 64, 0 },
+		{ POLICY_FIFO, PREFETCH_NEXT, 128, 1 }, { POLICY_FIFO, PREFETCH_NEXT, 64, 1 },
+		{ POLICY_FIFO, PREFETCH_STREAM, 128, 1 }, { POLICY_FIFO, PREFETCH_STREAM, 64, 1 },
+		{ POLICY_FIFO, PREFETCH_STRIDE, 128, 0 }, { POLICY_FIFO, PREFETCH_STRIDE, 64, 1 },
+	};
+
+	make_small_level(is[_i].policy, PREFETCH_PAIR | is[_i].prefetch, is[_i].line);
+	find(1);
+	ck_assert_uint_eq(g->level[1].size, 256 * KIB);
+	ck_assert_int_eq(survey_has_line(&g->level[1].survey, &g->first), is[_i].is_told);
+	if (is[_i].is_told)
+		ck_assert_uint_eq(g->level[1].survey.line, is[_i].line);
+}
+END_TEST
+
+/* No second level has 13 ways: who has the others may let go of them. Not counted, in a guest. */
+START_TEST(says_no_size_of_ways_that_others_leave)
+{
+	make_small_level(POLICY_LRU, PREFETCH_ALL, 64);
+	model.is_guest = 1;
+	model.cache[1].bytes = 13 * 64 * 512;
+	model.cache[1].ways = 13;
+	find(1);
+	ck_assert_uint_gt(g->nlevels, 1);
+	ck_assert_uint_eq(g->level[1].size, 0);
+	ck_assert_uint_eq(g->level[1].survey.ways, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("geometry_second");
+	TCase *tc = tcase_create("geometry_second");
+
+	tcase_set_timeout(tc, 300);
+	tcase_add_checked_fixture(tc, make_machine, drop_machine);
+	tcase_add_loop_test(tc, knows_nothing_of_replacement_and_needs_not, 0,
+			    (int)(sizeof(policies) / sizeof(*policies)));
+	tcase_add_test(tc, sees_that_an_index_mixes_bits_of_the_offset);
+	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
+	tcase_add_loop_test(tc, is_not_misled_by_hits_that_hide_translation, 0, 3);
+	tcase_add_loop_test(tc, is_sure_of_the_size_of_an_exclusive_level_if_lines_show_it, 0, 2);
+	tcase_add_test(tc, counts_what_an_exclusive_second_level_holds);
+	tcase_add_loop_test(tc, tells_an_exclusive_second_level_that_keeps_strangers, 0, 2);
+	tcase_add_loop_test(tc, tells_large_private_second_levels, 0,
+			    (int)(sizeof(large) / sizeof(*large)));
+	tcase_add_test(tc, flushes_a_first_level_of_very_many_ways);
+	tcase_add_loop_test(tc, does_not_take_the_ways_of_two_levels_for_those_of_one, 0, 10);
+	tcase_add_test(tc, tells_a_second_level_above_one_that_duels);
+	tcase_add_loop_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two, 0, 3);
+	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
+	tcase_add_loop_test(tc, counts_the_sets_of_a_fifo_with_a_mixed_index, 0, 2);
+	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
+	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
+	tcase_add_loop_test(tc, says_that_a_line_is_longer_only_where_pairs_would_not_look_so, 0, 11);
+	tcase_add_test(tc, says_no_size_of_ways_that_others_leave);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which lines share a set: what misses cost, and which of many lines are enough. */
+#include <errno.h>
+
+#include "geometry_machine.h"
+
+/* Which two levels together hold: what they cost more than a hit, told a bit low, is no penalty. */
+START_TEST(learns_no_penalty_from_lines_that_all_hit)
+{
+	static const uint32_t none[HUNT_WAYS];
+	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 11.9, .penalty = 200 };
+	uint64_t frame[4096];
+	struct class c = { .n = 0 };
+	struct meter *meter;
+	struct trial t;
+
+	model.cache[0].policy = POLICY_LRU;
+	model.cache[1].inclusion = EXCLUSIVE;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
+	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
+	ck_assert_int_eq(hunt_open(&h, &t, none, HUNT_WAYS), 0);
+	/* 512 sets, a page of 64 lines: eight colours. */
+	for (uint32_t i = 0; i < 4096 && c.n < 16; i++)
+		if (frame[i] % 8 == 0)
+			c.page[c.n++] = i;
+	ck_assert_int_eq(hunt_refine(&h, &c, c.n), 0);
+	ck_assert_double_eq_tol(h.penalty, 200, 1e-9);
+	/* 24 lines are more than both hold. */
+	for (uint32_t i = c.page[15] + 1; i < 4096 && c.n < 24; i++)
+		if (frame[i] % 8 == 0)
+			c.page[c.n++] = i;
+	ck_assert_int_eq(hunt_refine(&h, &c, c.n), 0);
+	ck_assert_double_eq_tol(h.penalty, 250 - 12, 12);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
+/* Seven colours have as many lines as ways and one has more: those of that one are enough. */
+START_TEST(keeps_few_of_many_lines_that_overflow)
+{
+	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 12, .penalty = 28 };
+	size_t n = 0, few, crowd = 0, count[8] = { 0 };
+	uint64_t frame[4096];
+	uint32_t from[68];
+	struct meter *meter;
+	struct trial t;
+
+	model.cache[1].policy = (enum machine_policy[]){ POLICY_LRU, POLICY_RANDOM, POLICY_SRRIP }[_i];
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
+	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
+	for (uint32_t i = 0; i < 4096 && n < 68; i++)
+		if (count[frame[i] % 8]++ < (frame[i] % 8 ? 8 : 12))
+			from[n++] = i;
+	ck_assert_uint_eq(n, 68);
+	ck_assert_int_eq(hunt_open(&h, &t, from, n), 0);
+	few = n;
+	ck_assert_int_eq(hunt_narrow(&h, from, &few), 0);
+	ck_assert_uint_le(few, n / 2);
+	for (size_t i = 0; i < few; i++)
+		crowd += frame[from[i]] % 8 == 0;
+	ck_assert_uint_gt(crowd, 8);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
+/* Rings of more lines than have several orders: one look is not to make them overflow. */
+START_TEST(looks_twice_at_large_rings_that_do_not_overflow)
+{
+	struct hunt h = { .above = 8, .penalty = 40, .hit = 11, .first_hit = 4 };
+	uint32_t pages[1500];
+	struct meter *meter;
+	struct trial t;
+
+	make_small_level(POLICY_LRU, 0, 64);
+	model.cache[1].bytes = 16 * MIB;
+	model.cache[1].ways = 16;
+	for (uint32_t i = 0; i < 1500; i++)
+		pages[i] = i;
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 1500), 0);
+	ck_assert_int_eq(hunt_open(&h, &t, pages, 1500), 0);
+	ck_assert_int_eq(hunt_overflows(&h, pages, 1100), 0);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hunt");
+	TCase *tc = tcase_create("hunt");
+	TCase *quick = tcase_create("quick");
+
+	tcase_set_timeout(tc, 300);
+	tcase_add_checked_fixture(tc, make_machine, drop_machine);
+	tcase_add_loop_test(tc, keeps_few_of_many_lines_that_overflow, 0, 3);
+	tcase_add_test(tc, looks_twice_at_large_rings_that_do_not_overflow);
+	suite_add_tcase(suite, tc);
+	/* Also for valgrind, under which a simulated machine takes minutes. */
+	tcase_set_timeout(quick, 300);
+	tcase_add_checked_fixture(quick, make_machine, drop_machine);
+	tcase_add_test(quick, learns_no_penalty_from_lines_that_all_hit);
+	suite_add_tcase(suite, quick);
+	return tap_run(suite);
+}

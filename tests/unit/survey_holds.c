@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whether lines at all offsets show a size, on a machine that costs what a test wants. */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "../../lib/probe/survey.h"
+#include "tap.h"
+
+#define KIB		1024.0
+#define PAGES		512
+#define CHAIN_CYCLES	1024.0
+#define HIT		12
+#define PENALTY		30
+/* Of each load, where translation is to hide what a miss costs. */
+#define TRANSLATION	60
+
+/*
+ * A level of 256 KiB. In the first looks of so many, rings of so many lines at most cost
+ * @more than they do.
+ */
+static struct {
+	double cycles, translation, more;
+	size_t lines, least;
+	unsigned int links, looks, disturbed;
+} machine;
+
+static void fake_link(struct meter *m, const uint32_t *places, size_t n)
+{
+	const double over = (double)n * METER_LINE / (256 * KIB) - 1;
+	const double share = fmin(fmax(1.2 * over, 0), 1);
+
+	(void)m, (void)places;
+	/* Each look begins with the fewest, in three orders. */
+	if (!machine.least)
+		machine.least = n;
+	if (n == machine.least)
+		machine.looks += machine.links % 3 == 0;
+	machine.links++;
+	machine.cycles = HIT + machine.translation + PENALTY * share;
+	if (n <= machine.lines && machine.looks <= machine.disturbed)
+		machine.cycles += machine.more;
+}
+
+static void fake_chase(struct meter *m, uint64_t skip, unsigned int steps,
+		       struct meter_window *out, size_t nout)
+{
+	(void)m, (void)skip;
+	for (size_t i = 0; i < nout; i++) {
+		out[i].chain = (uint64_t)CHAIN_CYCLES;
+		out[i].ticks = (uint64_t)(machine.cycles * steps);
+	}
+}
+
+static double fake_now(struct meter *m)
+{
+	(void)m;
+	return 0;
+}
+
+static int holds(double bytes)
+{
+	static const struct meter_ops ops = {
+		.link = fake_link, .chase = fake_chase, .now = fake_now,
+	};
+	static struct meter meter = { .ops = &ops, .chain_cycles = CHAIN_CYCLES, .tick_ns = 1 };
+	const struct stride first = { .ways = 8, .way_bytes = 4096 };
+	uint32_t pages[PAGES];
+	struct trial t;
+	struct survey s = {
+		.t = &t, .first = &first, .ways = 8, .hit = HIT, .penalty = PENALTY,
+	};
+	int ret;
+
+	for (uint32_t i = 0; i < PAGES; i++)
+		pages[i] = i;
+	machine.links = machine.looks = 0;
+	machine.least = 0;
+	trial_open(&t, &meter, 1);
+	ret = survey_holds(&s, pages, PAGES, bytes);
+	trial_close(&t);
+	return ret;
+}
+
+static void set_up(void)
+{
+	memset(&machine, 0, sizeof(machine));
+}
+
+START_TEST(tells_a_size_from_half_and_twice_as_much)
+{
+	ck_assert_int_eq(holds(256 * KIB), HOLDS_THIS);
+	ck_assert_int_eq(holds(512 * KIB), HOLDS_NOT);
+	ck_assert_int_eq(holds(255 * KIB), -ENODATA);
+	ck_assert_int_eq(holds(1024 * KIB), -ERANGE);
+	machine.translation = TRANSLATION;
+	ck_assert_int_eq(holds(256 * KIB), HOLDS_THIS);
+	ck_assert_int_eq(holds(512 * KIB), HOLDS_NOT);
+}
+END_TEST
+
+/* Hardly any, a quarter and three quarters, each in three orders. */
+START_TEST(looks_no_further_where_less_than_it_holds_misses)
+{
+	holds(512 * KIB);
+	ck_assert_uint_eq(machine.links, 9);
+}
+END_TEST
+
+/* What disturbs hardly any lines does not make hits of misses: a quarter tells what hits cost. */
+START_TEST(takes_nothing_that_costs_more_than_a_quarter_for_hits)
+{
+	machine.translation = TRANSLATION;
+	machine.more = PENALTY / 2;
+	machine.lines = 1536;
+	machine.disturbed = 100;
+	ck_assert_int_eq(holds(512 * KIB), HOLDS_NOT);
+}
+END_TEST
+
+/* Nor does what disturbs a quarter and half, once, where it may be far more than misses. */
+START_TEST(looks_twice_where_translation_costs_more_than_a_miss)
+{
+	machine.translation = TRANSLATION;
+	machine.more = PENALTY / 2;
+	machine.lines = 4096;
+	machine.disturbed = 1;
+	ck_assert_int_eq(holds(512 * KIB), HOLDS_NOT);
+	ck_assert_uint_eq(machine.looks, 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("survey_holds");
+	TCase *tc = tcase_create("survey_holds");
+
+	tcase_add_checked_fixture(tc, set_up, NULL);
+	tcase_add_test(tc, tells_a_size_from_half_and_twice_as_much);
+	tcase_add_test(tc, looks_no_further_where_less_than_it_holds_misses);
+	tcase_add_test(tc, takes_nothing_that_costs_more_than_a_quarter_for_hits);
+	tcase_add_test(tc, looks_twice_where_translation_costs_more_than_a_miss);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a survey amounts to. */
+#include "../../lib/probe/told.h"
+#include "tap.h"
+
+/* All of it fits together: 256 KiB of 8 ways. */
+static struct survey make_survey(void)
+{
+	struct survey s = {
+		.ways = 8, .votes = 3, .nsweeps = 3, .line = 64, .rise = 64, .above = 8,
+		.classes = 8, .classes_se = 0.2, .fold = 1, .holding = HOLDING_ALSO,
+	};
+
+	for (unsigned int i = 0; i < s.nsweeps; i++)
+		s.sweep[i] = (struct sweep){ .ways = 8, .miss = { [9] = 9 } };
+	return s;
+}
+
+START_TEST(is_sure_of_what_fits_together)
+{
+	struct survey s = make_survey();
+
+	ck_assert_int_eq(told_is_sized(&s), 1);
+	ck_assert_int_eq(told_enough(&s), 1);
+	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
+	ck_assert_double_eq(told_page_classes(&s), 8);
+	s.fold = 4;
+	ck_assert_double_eq(told_page_classes(&s), 2);
+	s.doubtful = 1;
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+}
+END_TEST
+
+/* Where the size is shown, a class of ways that no level has was one of a moment's. */
+START_TEST(lets_no_class_of_absurd_ways_dispute_what_is_shown)
+{
+	struct survey s = make_survey();
+
+	s.votes = 2;
+	s.sweep[2].ways = 57;
+	ck_assert_int_eq(told_is_disputed(&s), 1);
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+	s.held = 1;
+	ck_assert_int_eq(told_is_disputed(&s), 0);
+	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
+	s.sweep[2].ways = 16;
+	ck_assert_int_eq(told_is_disputed(&s), 1);
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+}
+END_TEST
+
+/* All classes showed the ways of two levels (survey_single.c). */
+START_TEST(is_not_disputed_by_classes_that_agreed_on_more)
+{
+	struct survey s = make_survey();
+
+	s.ways = 4;
+	ck_assert_int_eq(told_is_disputed(&s), 0);
+	s.votes = 2;
+	ck_assert_int_eq(told_is_disputed(&s), 1);
+}
+END_TEST
+
+/* Estimated, 12 classes are 8 or 16. */
+START_TEST(tells_no_number_of_classes_that_sets_do_not_make)
+{
+	struct survey s = make_survey();
+
+	s.classes = 12;
+	s.rise = 90;
+	ck_assert_int_eq(told_is_sized(&s), 0);
+	s.classes_se = 0;
+	s.sorted = 12;
+	ck_assert_int_eq(told_is_sized(&s), 1);
+	ck_assert_int_eq(told_is_counted(&s), 1);
+	s.rise = 200;
+	ck_assert_int_eq(told_is_sized(&s), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("told");
+	TCase *tc = tcase_create("told");
+
+	tcase_add_test(tc, is_sure_of_what_fits_together);
+	tcase_add_test(tc, lets_no_class_of_absurd_ways_dispute_what_is_shown);
+	tcase_add_test(tc, is_not_disputed_by_classes_that_agreed_on_more);
+	tcase_add_test(tc, tells_no_number_of_classes_that_sets_do_not_make);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}
