@@ -152,6 +152,8 @@ int geometry_second(struct ground *w, struct survey *s)
 		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));
 		/* Nothing else is left to do; a guest's neighbours make it miss more. */
 		s->washes = i >= gentle;
+		/* Many lines may have missed the next level, too, and few misses are not seen then. */
+		s->is_near = i >= HASTY && !s->ways_before;
 		s->patience = MIN((uint64_t)SURVEY_HASTE << i / HASTY, PATIENT);
 		err = ground_survey(w, s, w->g->first.ways);
 		if (!err && !s->brief)

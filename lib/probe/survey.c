@@ -15,6 +15,8 @@
 /* Loads of a survey, after which it is content with what it has: some seconds. */
 #define PATIENCE	120000000
 #define FLUSH_TRIES	12
+/* What the next level costs more than a hit, in hits, where it is near. */
+#define NEAR		2
 /* Lines of a class beyond its ways to look at, over ways. */
 #define SWEEP_FACTOR	5 / 2
 #define SWEEP_ORDERS	6
@@ -105,6 +107,8 @@ static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 
 	if (!err)
 		err = hunt_calibrate(h);
+	if (s->is_near)
+		h->penalty = fmin(h->penalty, NEAR * h->hit);
 	return err > 0 ? choose_flush(s, h) : err;
 }
 

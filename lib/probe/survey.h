@@ -57,6 +57,7 @@ enum holding {
  * @brief: one class only, its ways and nothing else
  * @exact: whether the classes are to be counted one by one, and the pool's lines
  *         share a set of a level that is indexed by frames, so nothing folds
+ * @is_near: the next level is taken to be near: a miss costs two hits more at most
  * @washes: see struct hunt
  * @ways_before: ways of the classes that were found by an earlier survey: @found, @members
  *               and @among are about those
@@ -106,7 +107,7 @@ struct survey {
 	uint32_t *pages;
 	size_t npages;
 	double second_hit, second_lines;
-	int brief, exact, washes;
+	int brief, exact, is_near, washes;
 	unsigned int ways_before;
 	uint64_t patience, until;
 	int seen;

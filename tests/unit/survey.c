@@ -64,9 +64,9 @@ START_TEST(takes_no_hits_of_the_next_level_for_its_own)
 }
 END_TEST
 
-/* A pool of 2048 pages, alike for the first level, and a survey of it of so many loads. */
+/* The second level in a pool of 2048 pages, by a survey as @asked for. */
 static void survey(struct meter **meter, struct trial *t, struct stride *first, uint32_t *pages,
-		   uint64_t patience)
+		   const struct survey *asked)
 {
 	struct survey *s = &g->level[1].survey;
 
@@ -77,8 +77,12 @@ static void survey(struct meter **meter, struct trial *t, struct stride *first, 
 	ck_assert_int_eq((*meter)->ops->pages(*meter, 2048), 0);
 	for (uint32_t i = 0; i < 2048; i++)
 		pages[i] = i;
-	*s = (struct survey){ .t = t, .first = first, .above = first->ways, .pages = pages,
-			      .npages = 2048, .patience = patience };
+	*s = *asked;
+	s->t = t;
+	s->first = first;
+	s->above = first->ways;
+	s->pages = pages;
+	s->npages = 2048;
 	ck_assert_int_eq(survey_level(s), 0);
 }
 
@@ -94,7 +98,7 @@ START_TEST(forgets_no_offsets_that_share_sets)
 
 	make_small_level(POLICY_LRU, 0, 64);
 	model.cache[1].index = INDEX_XOR;
-	survey(&meter, &t, &first, pages, 0);
+	survey(&meter, &t, &first, pages, &(struct survey){ .ways = 0 });
 	ck_assert_uint_eq(s->ways, 8);
 	ck_assert_uint_eq(s->fold, 0);
 	ck_assert_int_eq(survey_fold(s), 0);
@@ -111,6 +115,31 @@ START_TEST(forgets_no_offsets_that_share_sets)
 }
 END_TEST
 
+/* What many lines miss may be two levels: then it is not to hide the misses of a few. */
+START_TEST(takes_the_next_level_to_be_near_if_asked_to)
+{
+	struct survey *s = &g->level[1].survey;
+	uint32_t pages[2048];
+	struct stride first;
+	struct meter *meter;
+	struct trial t;
+
+	make_small_level(POLICY_LRU, 0, 64);
+	for (int is_near = 0; is_near < 2; is_near++) {
+		survey(&meter, &t, &first, pages,
+		       &(struct survey){ .brief = 1, .is_near = is_near });
+		ck_assert_uint_eq(s->ways, 8);
+		/* Two hits, of which a class makes four times as much at most. */
+		if (is_near)
+			ck_assert_double_le(s->penalty, 4 * 2 * 12.5);
+		else
+			ck_assert_double_eq_tol(s->penalty, 250 - 12, 24);
+		trial_close(&t);
+		meter->ops->close(meter);
+	}
+}
+END_TEST
+
 START_TEST(gives_up_when_its_patience_is_over)
 {
 	struct survey *s = &g->level[1].survey;
@@ -120,7 +149,7 @@ START_TEST(gives_up_when_its_patience_is_over)
 	struct trial t;
 
 	make_small_level(POLICY_LRU, 0, 64);
-	survey(&meter, &t, &first, pages, 1);
+	survey(&meter, &t, &first, pages, &(struct survey){ .patience = 1 });
 	ck_assert_int_eq(s->seen, 1);
 	ck_assert_uint_eq(s->ways, 0);
 	trial_close(&t);
@@ -138,6 +167,7 @@ int main(void)
 	tcase_add_loop_test(tc, checks_a_size_by_lines_at_all_offsets, 0, 5);
 	tcase_add_test(tc, takes_no_hits_of_the_next_level_for_its_own);
 	tcase_add_test(tc, forgets_no_offsets_that_share_sets);
+	tcase_add_test(tc, takes_the_next_level_to_be_near_if_asked_to);
 	tcase_add_test(tc, gives_up_when_its_patience_is_over);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
