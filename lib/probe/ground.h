@@ -42,12 +42,9 @@ void ground_settle(struct level_geometry *l, const struct survey *s, double set_
 /* For who watches: a level takes longer the further out it is. */
 void ground_announce(struct trial *t, size_t nlevels);
 
-/*
- * The second level, of which classes, offsets that share sets and lines are known if @s is
- * @brief. 0, -errno.
- */
-int geometry_second(struct ground *w, struct survey *s);
+/* The second level, to the geometry; or to @s only, and only its ways if that is brief. 0, -errno. */
 int geometry_find_second(struct ground *w, size_t max_bytes);
+int geometry_second(struct ground *w, struct survey *s);
 
 /* Whether there is a level behind the second; it, and those behind it. 0, -errno. */
 int geometry_has_third(const struct ground *w);

@@ -214,9 +214,14 @@ start_job() {
 	until_true is_gone "$own" "$before" "$job"
 }
 
+# Not before all are there: mpiexec forgets a node that is not yet, and waits for it for ever.
 @test "when a rank dies the job fails and nothing is left" {
 	before=$(links) own=$(tagged)
-	run cluster -n 2 -r 2 sh -c '[ "$PMI_RANK" != 3 ] || kill -KILL $$; while :; do :; done'
+	run cluster -n 2 -r 2 sh -c '
+		: >"$0/$PMI_RANK"
+		while :; do
+			[ "$PMI_RANK$(ls "$0" | xargs)" != "30 1 2 3" ] || kill -KILL $$
+		done' "$BATS_TEST_TMPDIR"
 	[ "$status" -ne 0 ]
 	[ "$status" -ne 124 ]
 	until_true is_gone "$own" "$before"
