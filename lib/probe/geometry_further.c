@@ -94,7 +94,7 @@ static int find_sharing(struct ground *w, const struct survey *s, double set_byt
 		.second_hit = above->hit,
 		.second_lines = ground_colour_lines(w->g) * told_page_classes(above),
 		.hit = s->hit, .penalty = s->penalty,
-		.rise = (size_t)(s->ways * s->classes),
+		.rise = (size_t)(s->ways * s->classes), .singly = 1,
 	};
 	/* Both in the same way: draws of an exclusive level are off, but alike. */
 	double own = s->holding != HOLDING_ALSO && s->drawn > 0 ? s->drawn : s->classes;
@@ -272,7 +272,9 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 		w->g->level[w->g->nlevels - 1].survey.penalty = l->reach.hit - above->hit;
 		return 0;
 	}
-	*s = (struct survey){ .exact = 1, .hit = l->reach.hit, .line_above = above->line };
+	*s = (struct survey){
+		.exact = 1, .hit = l->reach.hit, .rise = l->reach.begins, .line_above = above->line,
+	};
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;
 	if (!w->t->meter->is_guest && l->reach.rises)

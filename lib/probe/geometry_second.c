@@ -19,7 +19,7 @@
 #define GENTLE		4
 #define GENTLE_GUEST	6
 #define WASHED		3
-/* Surveys that are equally hasty, before those twice as patient; loads for a class of the last. */
+/* In a guest, surveys that are equally hasty, before those twice as patient; loads of the last. */
 #define HASTY		2
 #define PATIENT		60000000
 /* After so many of the first ones it is filled. */
@@ -42,6 +42,15 @@ static int fills_at(const struct ground *w, const struct survey *s, unsigned int
 	if (w->t->meter->is_guest)
 		return s->washes && !s->ways && !s->ways_before;
 	return i < FILLS;
+}
+
+/*
+ * Loads for a class: in a guest few at first, as its neighbours spoil what takes long. Where
+ * nothing does, as many as it takes. 0 for these.
+ */
+static uint64_t patience(const struct ground *w, unsigned int i)
+{
+	return w->t->meter->is_guest ? MIN((uint64_t)SURVEY_HASTE << i / HASTY, PATIENT) : 0;
 }
 
 /* The power of two that estimates of classes which differ most likely mean. 0 if it is far off. */
@@ -142,6 +151,9 @@ int geometry_second(struct ground *w, struct survey *s)
 	int err, told;
 
 	for (unsigned int i = 0; i < gentle + WASHED; i++) {
+		if (s->ways && s->ways != asked.ways_before)
+			asked.votes_before = 0;
+		asked.votes_before += s->votes;
 		asked.ways_before = s->ways ? s->ways : s->ways_before;
 		asked.found = s->found;
 		asked.members = s->members;
@@ -154,7 +166,7 @@ int geometry_second(struct ground *w, struct survey *s)
 		s->washes = i >= gentle;
 		/* Many lines may have missed the next level, too, and few misses are not seen then. */
 		s->is_near = i >= HASTY && !s->ways_before;
-		s->patience = MIN((uint64_t)SURVEY_HASTE << i / HASTY, PATIENT);
+		s->patience = patience(w, i);
 		err = ground_survey(w, s, w->g->first.ways);
 		if (!err && !s->brief)
 			err = survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));

@@ -47,9 +47,11 @@ struct gauge {
  * @least: misses a turn that are no noise, where a class tells more than half a miss
  * @until: loads of the trial after which no class is looked for any more
  * @brief: a wrong answer is soon found out: look once
- * @hasty: members that are not do little harm: look once at each
+ * @hasty: members that are not do little harm, nor does a class that is none: look once
  * @pure: no flush line is of a class that is looked for
  * @washes: other lines are walked before each further order of a ring
+ * @singly: a miss costs so much more than a hit that loads are looked at one by one: no
+ *          matter that hits cost more in one set than in another
  */
 struct hunt {
 	struct trial *t;
@@ -68,8 +70,11 @@ struct hunt {
 	size_t rise;
 	double least;
 	uint64_t until;
-	int brief, hasty, pure, washes;
+	int brief, hasty, pure, washes, singly;
 	uint32_t *ring, *list, *places;	/* room for the pool */
+	struct meter_window *windows;	/* the same, if singly */
+	double *cycles;
+	double strays;	/* of the ring at hand: less than 0 if means are to tell its misses */
 	unsigned char *is_measured;	/* by page: none to wash with */
 };
 
@@ -82,6 +87,7 @@ struct class {
 	size_t n;
 };
 
+/* @h: zeroes but for what it is given. 0, -ENOMEM. */
 int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages);
 void hunt_close(struct hunt *h);
 
@@ -159,6 +165,9 @@ int hunt_members(struct hunt *h, const struct class *c, unsigned int ways, uint3
  * as begin to overflow the level. 0, -errno.
  */
 int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full);
+
+/* Whether a miss is told by one load: what hits cost differs by far less, and the clock steps. */
+int hunt_is_singly(const struct hunt *h);
 
 /* Misses a turn of @n lines (with the flush lines where @flush), at length. */
 int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses);

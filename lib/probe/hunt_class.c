@@ -218,7 +218,11 @@ static int collect_of_few(struct hunt *h, uint32_t *from, size_t n, struct class
 {
 	int err = hunt_narrow(h, from, &n);
 
-	return err ? err : collect(h, from, n, c);
+	h->brief = h->hasty && hunt_is_singly(h);
+	if (!err)
+		err = collect(h, from, n, c);
+	h->brief = 0;
+	return err;
 }
 
 int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)

@@ -97,15 +97,25 @@ static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 		.first_hit = s->first->hit, .first_lines = stride_lines(s->first),
 		.second_hit = s->second_hit, .second_lines = s->second_lines,
 		.until = s->until, .washes = s->washes,
+		.singly = !s->t->meter->is_guest,
 	};
 	return hunt_open(h, s->t, s->pages, s->npages);
 }
 
-static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset)
+/* @is_told: what is beyond the level has told what hits and misses cost. */
+static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset, int is_told)
 {
 	int err = open_hunt(s, h, offset);
 
-	if (!err)
+	if (is_told) {
+		h->hit = s->hit;
+		h->penalty = s->penalty;
+		h->rise = s->rise;
+	}
+	/* Loads one by one need no more. */
+	if (!err && is_told && hunt_is_singly(h))
+		err = 1;
+	else if (!err)
 		err = hunt_calibrate(h);
 	if (s->is_near)
 		h->penalty = fmin(h->penalty, NEAR * h->hit);
@@ -695,6 +705,7 @@ int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
 int survey_level(struct survey *s)
 {
 	uint32_t *from = malloc(s->npages * sizeof(*from));
+	const int is_told = s->exact && s->penalty > 0;
 	double refined = 0;
 	struct class c;
 	struct hunt h;
@@ -704,7 +715,7 @@ int survey_level(struct survey *s)
 		return -ENOMEM;
 	s->until = s->t->loads + PATIENCE;
 	for (unsigned int i = 0; i < (s->brief ? 1 : SURVEY_CLASSES) && err >= 0; i++) {
-		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK);
+		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK, is_told);
 		if (i == 0)
 			s->seen = err > 0;
 		if (s->patience)

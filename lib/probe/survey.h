@@ -59,8 +59,8 @@ enum holding {
  *         share a set of a level that is indexed by frames, so nothing folds
  * @is_near: the next level is taken to be near: a miss costs two hits more at most
  * @washes: see struct hunt
- * @ways_before: ways of the classes that were found by an earlier survey: @found, @members
- *               and @among are about those
+ * @ways_before: ways of the classes that were found by earlier surveys, @votes_before of
+ *                them: @found, @members and @among are about those
  * @patience: loads that a class is looked for; 0: some seconds of them for all
  * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
@@ -108,7 +108,7 @@ struct survey {
 	size_t npages;
 	double second_hit, second_lines;
 	int brief, exact, is_near, washes;
-	unsigned int ways_before;
+	unsigned int ways_before, votes_before;
 	uint64_t patience, until;
 	int seen;
 	double hit, kept, penalty;

@@ -40,6 +40,7 @@
 /* Lines of the pool over what the level holds of them: nearly every class has more than ways. */
 #define ROOM		1.2
 #define TRIES		6
+#define TRIES_HASTY	3
 #define PARTITION_MOST	SURVEY_SORTED
 /* Of small classes, lines in one scatter by such a share of their mean. */
 #define SMALL_ROUNDS	8
@@ -182,13 +183,15 @@ static int take_known(struct survey *s, struct hunt *h, struct heap *heap, uint3
 }
 
 static int take_class(struct survey *s, struct hunt *h, struct heap *heap, uint32_t *left,
-		      size_t *n)
+		      size_t *n, int hasty)
 {
 	struct class c;
 	int err;
 
 	shuffle(&s->t->rng, left, *n);
+	h->hasty = hasty;
 	err = hunt_class(h, left, *n, &c);
+	h->hasty = 0;
 	*n = hunt_drop(left, *n, h->flush, h->nflush);
 	if (err <= 0 || c.n != s->ways + 1)
 		return err < 0 ? err : 0;
@@ -258,7 +261,7 @@ static int partition(struct survey *s, struct hunt *h, struct heap *heap, uint32
 	if (taken < 0)
 		return taken;
 	while (*n > s->ways && heap->classes < PARTITION_MOST && tries < TRIES) {
-		taken = take_class(s, h, heap, left, n);
+		taken = take_class(s, h, heap, left, n, tries < TRIES_HASTY);
 		if (taken < 0)
 			return taken;
 		tries = taken ? 0 : tries + 1;

@@ -299,7 +299,7 @@ int survey_split(struct survey *s, const struct reach *r)
 	struct hunt h = {
 		.offset = s->offset, .above = s->above, .first_hit = s->first->hit,
 		.first_lines = stride_lines(s->first),
-		.second_hit = s->second_hit, .second_lines = s->second_lines,
+		.second_hit = s->second_hit, .second_lines = s->second_lines, .singly = 1,
 	};
 	struct split p = { .s = s };
 	int err = hunt_open(&h, s->t, s->pages, s->npages);

@@ -57,6 +57,12 @@ static int has_strangers(const struct survey *s)
 	       (s->classes > 0 && s->by_members > FEW_MEMBERS * s->classes);
 }
 
+/* Classes that agree on its ways; those of earlier surveys may if it is held. */
+static unsigned int votes(const struct survey *s)
+{
+	return s->votes && s->ways == s->ways_before ? s->votes + s->votes_before : s->votes;
+}
+
 int told_has_ways(const struct survey *s)
 {
 	if (s->classes > 0 && s->classes < TOLD_FEW_CLASSES && s->ways > s->above &&
@@ -65,7 +71,7 @@ int told_has_ways(const struct survey *s)
 		return 0;
 	if (has_strangers(s))
 		return 0;
-	return s->votes > 1 || (s->votes && s->sorted >= SORTED_LEAST);
+	return votes(s) > 1 || (s->votes && s->sorted >= SORTED_LEAST);
 }
 
 /*
@@ -102,8 +108,8 @@ static int is_consistent(const struct survey *s)
 {
 	double more;
 
-	if (s->votes < 2 || (told_is_disputed(s) && s->sorted < SORTED_LEAST) || !s->line ||
-	    s->doubtful || has_strangers(s))
+	if ((s->held ? votes(s) : s->votes) < 2 || !s->line || s->doubtful || has_strangers(s) ||
+	    (told_is_disputed(s) && s->sorted < SORTED_LEAST))
 		return 0;
 	for (unsigned int i = 0; i < s->nsweeps; i++) {
 		if (s->sweep[i].ways != s->ways)

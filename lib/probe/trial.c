@@ -210,6 +210,11 @@ double trial_look(struct trial *t, double warm, double turns)
 	return t->cycles;
 }
 
+double trial_cycles(const struct trial *t, double ns)
+{
+	return ns * t->meter->chain_cycles / t->chain_ns;
+}
+
 void trial_walk(struct trial *t, double turns)
 {
 	const uint64_t n = (uint64_t)(turns * (double)t->nring);

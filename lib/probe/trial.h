@@ -82,6 +82,9 @@ int trial_path(struct trial *t, const uint32_t *places, size_t n);
  */
 double trial_look(struct trial *t, double warm, double turns);
 
+/* Core cycles of so many nanoseconds, at the clock of the last look. */
+double trial_cycles(const struct trial *t, double ns);
+
 /* Go @turns turns along the ring, and look at nothing. */
 void trial_walk(struct trial *t, double turns);
 

@@ -75,6 +75,10 @@ END_TEST
 static const struct machine_cache crowded[] = {
 	{ .bytes = MIB, .ways = 16, .slices = 2, .policy = POLICY_QLRU_H11_M1_R0_U0 },
 	{ .bytes = MIB, .ways = 16, .slices = 2, .policy = POLICY_SRRIP },
+	/* One of them is farther: hits of a whole set cost as much more there as a miss does. */
+	{ .bytes = MIB, .ways = 16, .slices = 2, .policy = POLICY_QLRU_H11_M1_R0_U0, .spread = 24 },
+	{ .bytes = MIB, .ways = 16, .slices = 2, .policy = POLICY_SRRIP, .spread = 24 },
+	{ .bytes = MIB, .ways = 16, .slices = 2, .policy = POLICY_LRU, .spread = 24 },
 };
 
 START_TEST(tells_an_exclusive_third_level_of_two_sets)

@@ -169,9 +169,13 @@ START_TEST(does_not_take_the_ways_of_two_levels_for_those_of_one)
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
 	find(1);
 	assert_level(0, 64 * KIB, 4, 32);
-	/* What holds no more than the first level may not be seen. */
-	if (is_exclusive || (g->nlevels > 1 && g->level[1].size))
+	/* What holds no more than the first level may not be seen, or not surely. */
+	if (is_exclusive)
 		assert_level(1, 64 * KIB, 16, 32);
+	else if (g->nlevels > 1 && g->level[1].size)
+		ck_assert_uint_eq(g->level[1].size, 64 * KIB);
+	if (g->nlevels > 1 && g->level[1].size)
+		ck_assert_uint_eq(g->level[1].survey.ways, 16);
 }
 END_TEST
 

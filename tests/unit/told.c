@@ -49,6 +49,25 @@ START_TEST(lets_no_class_of_absurd_ways_dispute_what_is_shown)
 }
 END_TEST
 
+/* One class of each of two surveys is as good as two of one, if the size is shown. */
+START_TEST(counts_classes_of_earlier_surveys_of_what_is_shown)
+{
+	struct survey s = make_survey();
+
+	s.votes = s.nsweeps = 1;
+	ck_assert_int_eq(told_has_ways(&s), 0);
+	s.ways_before = 8;
+	s.votes_before = 1;
+	ck_assert_int_eq(told_has_ways(&s), 1);
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+	s.held = 1;
+	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
+	s.ways_before = 9;
+	ck_assert_int_eq(told_has_ways(&s), 0);
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+}
+END_TEST
+
 /* All classes showed the ways of two levels (survey_single.c). */
 START_TEST(is_not_disputed_by_classes_that_agreed_on_more)
 {
@@ -85,6 +104,7 @@ int main(void)
 
 	tcase_add_test(tc, is_sure_of_what_fits_together);
 	tcase_add_test(tc, lets_no_class_of_absurd_ways_dispute_what_is_shown);
+	tcase_add_test(tc, counts_classes_of_earlier_surveys_of_what_is_shown);
 	tcase_add_test(tc, is_not_disputed_by_classes_that_agreed_on_more);
 	tcase_add_test(tc, tells_no_number_of_classes_that_sets_do_not_make);
 	suite_add_tcase(suite, tc);
