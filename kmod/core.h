@@ -47,6 +47,41 @@ static inline void *core_walk(void *at, unsigned long long steps)
 	return at;
 }
 
+/* The line of @at leaves all caches of all CPUs; core_flushed() waits until all have. */
+#if defined(__x86_64__)
+#define CORE_FLUSHES	1
+static inline void core_flush(const void *at)
+{
+	__asm__ volatile("clflush (%0)" : : "r"(at) : "memory");
+}
+
+static inline void core_flushed(void)
+{
+	__asm__ volatile("mfence" : : : "memory");
+}
+#elif defined(__aarch64__)
+#define CORE_FLUSHES	1
+static inline void core_flush(const void *at)
+{
+	__asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
+}
+
+static inline void core_flushed(void)
+{
+	__asm__ volatile("dsb ish" : : : "memory");
+}
+#else
+#define CORE_FLUSHES	0
+static inline void core_flush(const void *at)
+{
+	(void)at;
+}
+
+static inline void core_flushed(void)
+{
+}
+#endif
+
 /*
  * Dependent additions, a core cycle each on every processor this runs on. Of a
  * register and not of a constant: some cores fold constants away at renaming.

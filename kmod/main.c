@@ -229,7 +229,7 @@ static struct sonde_node sonde_nodes[] = {
 		},
 		.features = SONDE_FEAT_FRAMES | SONDE_FEAT_ALLOC |
 			    SONDE_FEAT_CHASE | SONDE_FEAT_CLOCK |
-			    SONDE_FEAT_PREFETCH,
+			    SONDE_FEAT_PREFETCH | SONDE_FEAT_FLUSH,
 		.ioctls = probe_ioctls,
 		.nioctls = ARRAY_SIZE(probe_ioctls),
 	},

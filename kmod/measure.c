@@ -165,6 +165,31 @@ static int link_all(struct chase *c)
 	return 0;
 }
 
+/* All of it is checked by the way: what was flushed until then does no harm. */
+static int flush_lane(const struct chase *c, const struct sonde_lane *lane)
+{
+	const u32 __user *places = u64_to_user_ptr(lane->places);
+	const u64 nplaces = c->memory->npages * PAGE_PLACES;
+	u64 done;
+	size_t n, i;
+
+	for (done = 0; done < lane->nplaces; done += n) {
+		n = min_t(u64, lane->nplaces - done, CHUNK);
+		if (copy_from_user(c->places, places + done, n * sizeof(u32)))
+			return -EFAULT;
+		for (i = 0; i < n; i++) {
+			if (c->places[i] >= nplaces)
+				return -EINVAL;
+			core_flush(place(c->memory, c->places[i]));
+		}
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	core_flushed();
+	return 0;
+}
+
 /* ---- events ------------------------------------------------------------- */
 
 static void open_events(struct sonde_walker *w, struct sonde_event *events)
@@ -296,6 +321,11 @@ static int run_chase(struct chase *c)
 
 	if (mutex_lock_killable(&memory->lock))
 		return -EINTR;
+	if (c->args.flags & SONDE_CHASE_FLUSH) {
+		ret = flush_lane(c, &c->lanes[0]);
+		mutex_unlock(&memory->lock);
+		return ret;
+	}
 	if (!memory->is_linked)
 		ret = point_places_to_themselves(memory);
 	if (!ret)
@@ -470,11 +500,20 @@ static int put_answer(struct chase *c, void __user *uarg, size_t usize)
 
 /* ---- the command -------------------------------------------------------- */
 
+static bool is_flush_alone(const struct chase *c)
+{
+	const struct sonde_lane *lane = &c->lanes[0];
+
+	return c->args.nlanes == 1 && !c->args.nevents && lane->places &&
+	       !lane->nwindows && !lane->skip;
+}
+
 static int serve_chase(const struct sonde_file *sf, struct chase *c)
 {
 	int windows, ret;
 
-	if (c->args.flags || !c->args.nlanes || c->args.nlanes > nr_cpu_ids)
+	if (c->args.flags & ~SONDE_CHASE_FLUSH || !c->args.nlanes ||
+	    c->args.nlanes > nr_cpu_ids)
 		return -EINVAL;
 	ret = get_events(c, sf->rights);
 	if (!ret)
@@ -484,6 +523,8 @@ static int serve_chase(const struct sonde_file *sf, struct chase *c)
 	windows = check_lanes(c);
 	if (windows < 0)
 		return windows;
+	if (c->args.flags & SONDE_CHASE_FLUSH && !is_flush_alone(c))
+		return -EINVAL;
 	if (!tsc_khz)
 		return -EOPNOTSUPP;
 	ret = prepare_walkers(c, windows);

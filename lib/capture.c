@@ -180,6 +180,11 @@ char *capture_chase(char *at, uint64_t skip, unsigned int steps, size_t nout)
 	return add_whole(add_whole(add_whole(begin_question(at, 'c'), skip), steps), nout);
 }
 
+char *capture_flush(char *at, const uint32_t *places, size_t n)
+{
+	return add_places(begin_question(at, 'x'), places, n);
+}
+
 char *capture_move(char *at, unsigned int cpu)
 {
 	return add_whole(begin_question(at, 'm'), cpu);

@@ -47,6 +47,7 @@ char *capture_pages(char *at, size_t chunks);
 char *capture_frames(char *at, size_t first, size_t n);
 char *capture_link(char *at, const uint32_t *places, size_t n);
 char *capture_chase(char *at, uint64_t skip, unsigned int steps, size_t nout);
+char *capture_flush(char *at, const uint32_t *places, size_t n);
 char *capture_move(char *at, unsigned int cpu);
 char *capture_together(char *at, size_t nlanes);
 char *capture_lane(char *at, const struct meter_lane *lane);

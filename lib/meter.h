@@ -33,7 +33,8 @@ struct meter_stream;
 /**
  * struct meter_window - one timed stretch of a chase
  * @ticks: clock ticks of the stretch, the clock's own cost subtracted
- * @chain: clock ticks of meter.chain_cycles core cycles, timed just before it
+ * @chain: clock ticks of meter.chain_cycles core cycles, timed just before it or, beside
+ *         several short ones, some microseconds
  * @begin: the clock at the stretch's begin, the same clock on every CPU
  */
 struct meter_window {
@@ -73,6 +74,8 @@ struct meter_lane {
  * @chase: go on along the cycle: @skip loads untimed, then @nout windows of
  *         @steps loads (any number), back to back but for the
  *         chain between them
+ * @flush: have the lines of the @n places leave all caches, of every CPU and every
+ *         level; each level's own line. 0, -EOPNOTSUPP (the processor has nothing for it)
  * @move: go on on CPU @cpu: link and chase run there from now on. What this CPU
  *        has cached stays as it is but for some lines. 0, -EPERM (may not run
  *        there), -EINVAL (no such CPU)
@@ -95,6 +98,7 @@ struct meter_ops {
 	void (*link)(struct meter *m, const uint32_t *places, size_t n);
 	void (*chase)(struct meter *m, uint64_t skip, unsigned int steps,
 		      struct meter_window *out, size_t nout);
+	int (*flush)(struct meter *m, const uint32_t *places, size_t n);
 	int (*move)(struct meter *m, unsigned int cpu);
 	int (*together)(struct meter *m, const struct meter_lane *lanes, size_t nlanes);
 	int (*stream)(struct meter *m, const struct meter_stream *lanes, size_t nlanes);

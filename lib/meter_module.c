@@ -222,6 +222,22 @@ static void module_chase(struct meter *m, uint64_t skip, unsigned int steps,
 		never(mm, out, nout);
 }
 
+static int module_flush(struct meter *m, const uint32_t *places, size_t n)
+{
+	const struct meter_module *mm = to_module(m);
+	struct sonde_lane lane = {
+		.cpu = mm->cpu, .places = (uintptr_t)places, .nplaces = n, .steps = 1,
+	};
+	struct sonde_chase args = {
+		.size = sizeof(args), .flags = SONDE_CHASE_FLUSH, .memory = mm->memory,
+		.nlanes = 1, .lanes = (uintptr_t)&lane,
+	};
+
+	if (!(sonde_device_features(mm->dev) & SONDE_FEAT_FLUSH))
+		return -EOPNOTSUPP;
+	return n ? device_command(mm->dev, SONDE_IOC_CHASE, &args) : 0;
+}
+
 /* EINVAL of the kernel: offline, or outside the cpuset. */
 static int module_move(struct meter *m, unsigned int cpu)
 {
@@ -374,6 +390,7 @@ static const struct meter_ops module_ops = {
 	.frames = module_frames,
 	.link = module_link,
 	.chase = module_chase,
+	.flush = module_flush,
 	.move = module_move,
 	.together = module_together,
 	.gaps = module_gaps,

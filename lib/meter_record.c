@@ -105,6 +105,17 @@ static void record_chase(struct meter *m, uint64_t skip, unsigned int steps,
 	recorder_add(r->recorder, capture_windows(at, &r->last, out, nout));
 }
 
+static int record_flush(struct meter *m, const uint32_t *places, size_t n)
+{
+	struct meter_record *r = to_record(m);
+	int err = r->inner->ops->flush(r->inner, places, n);
+	char *at = recorder_room(r->recorder, CAPTURE_QUESTION + CAPTURE_NUMBER);
+
+	if (at)
+		recorder_add(r->recorder, add_result(capture_flush(at, places, n), err));
+	return err;
+}
+
 static int record_move(struct meter *m, unsigned int cpu)
 {
 	struct meter_record *r = to_record(m);
@@ -209,6 +220,7 @@ static const struct meter_ops record_ops = {
 	.frames = record_frames,
 	.link = record_link,
 	.chase = record_chase,
+	.flush = record_flush,
 	.move = record_move,
 	.together = record_together,
 	.stream = record_stream,

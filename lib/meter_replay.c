@@ -188,6 +188,13 @@ static void replay_chase(struct meter *m, uint64_t skip, unsigned int steps,
 	answer_windows(r, ask(r, question, capture_chase(question, skip, steps, nout)), out, nout);
 }
 
+static int replay_flush(struct meter *m, const uint32_t *places, size_t n)
+{
+	char question[CAPTURE_QUESTION];
+
+	return ask_result(to_replay(m), question, capture_flush(question, places, n));
+}
+
 static int replay_move(struct meter *m, unsigned int cpu)
 {
 	char question[CAPTURE_QUESTION];
@@ -271,6 +278,7 @@ static const struct meter_ops replay_ops = {
 	.frames = replay_frames,
 	.link = replay_link,
 	.chase = replay_chase,
+	.flush = replay_flush,
 	.move = replay_move,
 	.together = replay_together,
 	.stream = replay_stream,

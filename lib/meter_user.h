@@ -23,6 +23,7 @@ struct area;
  * @pool: @nchunks chunks
  * @at: where the walk stands
  * @overhead: ticks of a clock read
+ * @chain_holds: ticks that a chain is good for
  * @frames: looks frames up; NULL until the first question
  * @areas: memory of streams, see meter_stream.c
  */
@@ -40,6 +41,7 @@ struct meter_user {
 	size_t nchunks;
 	void *at;
 	uint64_t overhead;
+	uint64_t chain_holds;
 	struct sonde_frames_source *frames;
 	struct area *areas;
 };

@@ -90,6 +90,8 @@ static const char *name_feature(unsigned int bit)
 		return "dsm-accessed";
 	case SONDE_FEAT_DSM_RING:
 		return "dsm-ring";
+	case SONDE_FEAT_FLUSH:
+		return "flush";
 	default:
 		return NULL;
 	}

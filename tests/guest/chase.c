@@ -91,6 +91,68 @@ static void goes_on_along_the_last_cycle(void)
 	check_int(chase_lanes(fd, memory, &on, 1), -EINVAL);
 }
 
+static int flush_lane(int fd, int memory, struct sonde_lane *lane)
+{
+	struct sonde_chase args = {
+		.size = sizeof(args), .flags = SONDE_CHASE_FLUSH, .memory = memory,
+		.nlanes = 1, .lanes = (uintptr_t)lane,
+	};
+
+	return do_ioctl(fd, SONDE_IOC_CHASE, &args);
+}
+
+static void flushed_lines_stay_on_their_cycle(void)
+{
+	struct sonde_window w[WINDOWS];
+	uint32_t *places = make_places(0, LINES);
+	struct sonde_lane lane = one_lane(places, LINES, NULL, 0);
+	struct sonde_lane on = one_lane(NULL, 0, w, WINDOWS), flush = lane;
+	int fd = open_node(PROBE_NODE);
+	int memory = alloc_memory(fd, PAGES, SONDE_ALLOC_PRIVATE);
+
+	check_int(flush_lane(fd, memory, &flush), 0);	/* before any cycle */
+	check_int(chase_lanes(fd, memory, &lane, 1), 0);
+	check_int(flush_lane(fd, memory, &flush), 0);
+	check_int(flush.done, 0);
+	check_int(chase_lanes(fd, memory, &on, 1), 0);
+	check_int(on.done, WINDOWS);
+	check_windows(w, WINDOWS);
+}
+
+static void refuses_to_flush_and_to_walk_at_once(void)
+{
+	struct sonde_window w[2];
+	uint32_t *places = make_places(0, LINES);
+	const struct sonde_lane good = one_lane(places, LINES, NULL, 0);
+	int fd = open_node(PROBE_NODE);
+	int memory = alloc_memory(fd, PAGES, SONDE_ALLOC_PRIVATE);
+	struct sonde_lane lane = good;
+	struct sonde_chase two = {
+		.size = sizeof(two), .flags = SONDE_CHASE_FLUSH, .memory = memory,
+		.nlanes = 2, .lanes = (uintptr_t)(struct sonde_lane[]){ good, good },
+	};
+
+	((struct sonde_lane *)(uintptr_t)two.lanes)[1].cpu = 1;
+	check_int(do_ioctl(fd, SONDE_IOC_CHASE, &two), -EINVAL);
+	two.nlanes = 1;
+	two.flags |= SONDE_CHASE_FLUSH << 1;
+	check_int(do_ioctl(fd, SONDE_IOC_CHASE, &two), -EINVAL);
+	lane.skip = 1;
+	check_int(flush_lane(fd, memory, &lane), -EINVAL);
+	lane = one_lane(places, LINES, w, 2);
+	check_int(flush_lane(fd, memory, &lane), -EINVAL);
+	lane = one_lane(NULL, 0, NULL, 0);
+	check_int(flush_lane(fd, memory, &lane), -EINVAL);
+	lane = good;
+	places[LINES - 1] = PAGES * PAGE_PLACES;
+	check_int(flush_lane(fd, memory, &lane), -EINVAL);
+	lane.places = 4096;
+	check_int(flush_lane(fd, memory, &lane), -EFAULT);
+	places[LINES - 1] = 0;
+	lane = good;
+	check_int(flush_lane(fd, memory, &lane), 0);
+}
+
 static void a_long_window_is_taken_in_pieces(void)
 {
 	struct sonde_window w[4];
@@ -590,6 +652,8 @@ static const struct tap_test tests[] = {
 	TAP_TEST(windows_follow_each_other),
 	TAP_TEST(measures_in_the_callers_thread_if_that_is_bound),
 	TAP_TEST(goes_on_along_the_last_cycle),
+	TAP_TEST(flushed_lines_stay_on_their_cycle),
+	TAP_TEST(refuses_to_flush_and_to_walk_at_once),
 	TAP_TEST(a_long_window_is_taken_in_pieces),
 	TAP_TEST(every_place_of_the_memory_can_be_linked),
 	TAP_TEST(lanes_run_at_the_same_time),

@@ -142,7 +142,8 @@ static void call_chase(struct rng *r, int fd, struct chase_call *c)
 	memset(c->counts, 0xa5, sizeof(c->counts));
 	c->args = (struct sonde_chase){
 		.size = sizeof(c->args),
-		.flags = one_in(r, 50) ? draw(r) : 0,
+		.flags = one_in(r, 50) ? draw(r) :
+			 one_in(r, 6) ? SONDE_CHASE_FLUSH : 0,
 		.memory = one_in(r, 60) ? (int)below(r, 40) - 2 :
 			  memories[below(r, MEMORIES)],
 		.nlanes = odd(r, 1 + one_in(r, 3), 2),
@@ -158,6 +159,8 @@ static void call_chase(struct rng *r, int fd, struct chase_call *c)
 			.config = below(r, 8),
 		};
 		random_lane(r, c, i, cpu);
+		if (c->args.flags == SONDE_CHASE_FLUSH && !one_in(r, 8))
+			c->lanes[i].nwindows = c->lanes[i].skip = 0;
 	}
 	if (c->args.nlanes == 1 && !one_in(r, 4))
 		bind_to(cpu);

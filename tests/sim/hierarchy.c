@@ -385,6 +385,13 @@ void hierarchy_own(struct core *c, uint32_t place)
 				drop(h->active[a], i, place);
 }
 
+void hierarchy_flush(struct hierarchy *h, uint32_t place)
+{
+	for (unsigned int a = 0; a < h->nactive; a++)
+		for (unsigned int i = 0; i < h->n; i++)
+			drop(h->active[a], i, place);
+}
+
 /* ---- making and ending it ------------------------------------------------ */
 
 static int open_core(struct core *c)

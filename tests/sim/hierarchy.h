@@ -112,6 +112,9 @@ double hierarchy_load(struct core *c, uint32_t place);
 /* The CPU has written to @place: nobody else has the line in caches of its own. */
 void hierarchy_own(struct core *c, uint32_t place);
 
+/* The line of @place leaves all levels of all CPUs: in each the one that it has there. */
+void hierarchy_flush(struct hierarchy *h, uint32_t place);
+
 /* Fetch the line of @place, if it is not there, into level @top. */
 void hierarchy_prefetch(struct core *c, uint32_t place, unsigned int top);
 

@@ -73,6 +73,30 @@ START_TEST(walks_dependent_loads)
 }
 END_TEST
 
+/* Median ticks of a load, after its line or another one was flushed. */
+static double ticks_after_flushing(uint32_t flushed)
+{
+	static const uint32_t line;
+	struct meter_window w[WINDOWS];
+	double ticks[WINDOWS];
+
+	for (size_t i = 0; i < WINDOWS; i++) {
+		meter->ops->link(meter, &line, 1);
+		ck_assert_int_eq(meter->ops->flush(meter, &flushed, 1), 0);
+		meter->ops->chase(meter, 0, 1, &w[i], 1);
+		ticks[i] = (double)w[i].ticks;
+	}
+	sonde_stats_sort(ticks, WINDOWS);
+	return sonde_stats_median(ticks, WINDOWS);
+}
+
+START_TEST(a_flushed_line_is_fetched_from_memory)
+{
+	ck_assert_int_eq(meter->ops->pages(meter, CHUNKS), 0);
+	ck_assert_double_gt(ticks_after_flushing(0), 3 * ticks_after_flushing(8 * METER_LINE_PLACES));
+}
+END_TEST
+
 START_TEST(gives_pages_anew_and_says_when_it_cannot)
 {
 	uint32_t line = (2 * LINES - 1) * METER_LINE_PLACES;
@@ -341,6 +365,7 @@ int main(void)
 	tcase_add_checked_fixture(timed, open_meter, close_meter);
 	tcase_add_checked_fixture(quick, open_meter, close_meter);
 	tcase_add_test(timed, walks_dependent_loads);
+	tcase_add_test(timed, a_flushed_line_is_fetched_from_memory);
 	tcase_add_test(timed, gives_pages_anew_and_says_when_it_cannot);
 	tcase_add_test(quick, knows_the_time_and_counts_gaps);
 	tcase_add_test(quick, binds_to_the_cpu_and_lets_go);

@@ -314,6 +314,12 @@ static void odd_chase(struct meter *m, uint64_t skip, unsigned int steps, struct
 	memcpy(out, odd_windows, nout * sizeof(*out));
 }
 
+static int odd_flush(struct meter *m, const uint32_t *places, size_t n)
+{
+	(void)m;
+	return places[n - 1] == 2 ? -EOPNOTSUPP : 0;
+}
+
 static int odd_move(struct meter *m, unsigned int cpu)
 {
 	(void)m;
@@ -350,8 +356,9 @@ static void odd_close(struct meter *m)
 }
 
 static const struct meter_ops odd_ops = {
-	odd_pages, odd_frames_of, odd_link, odd_chase, odd_move, odd_together, NULL, odd_gaps,
-	odd_now, odd_close,
+	.pages = odd_pages, .frames = odd_frames_of, .link = odd_link, .chase = odd_chase,
+	.flush = odd_flush, .move = odd_move, .together = odd_together, .gaps = odd_gaps,
+	.now = odd_now, .close = odd_close,
 };
 
 /* One of everything; answers are put one behind the other into @out. */
@@ -366,7 +373,7 @@ static size_t ask_all(struct meter *m, unsigned char *out)
 		{ .cpu = 2, .places = places, .n = 3, .out = w[2], .nout = 1 },
 	};
 	uint64_t frames[6];
-	int result[8];
+	int result[10];
 	double time[4];
 	size_t n = 0;
 
@@ -390,6 +397,8 @@ static size_t ask_all(struct meter *m, unsigned char *out)
 	memcpy(out + n, w, sizeof(w));
 	n += sizeof(w);
 	result[7] = m->ops->together(m, lanes, 3);
+	result[8] = m->ops->flush(m, places, 2);
+	result[9] = m->ops->flush(m, places, 3);
 	time[3] = m->ops->now(m);
 	memcpy(out + n, frames, sizeof(frames));
 	n += sizeof(frames);

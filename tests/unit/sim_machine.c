@@ -256,6 +256,58 @@ START_TEST(an_exclusive_level_adds_its_size_to_that_above)
 }
 END_TEST
 
+/* ---- flushing ------------------------------------------------------------ */
+
+/* Cycles of the first of @n lines 64 bytes apart, after the one at @flushed bytes was flushed. */
+static double reload_flushed(const struct machine_model *m, size_t n, uint32_t flushed)
+{
+	const uint32_t place = flushed / METER_PLACE;
+	struct meter_window w;
+	double cycles;
+
+	open_machine(m, 4 * MIB);
+	lay(n, 64, 0);
+	meter->ops->link(meter, places, n);
+	ck_assert_int_eq(meter->ops->flush(meter, &place, 1), 0);
+	meter->ops->chase(meter, 0, 1, &w, 1);
+	cycles = cycles_of(&w, 1);
+	close_machine();
+	return cycles;
+}
+
+START_TEST(what_is_flushed_leaves_every_level_and_nothing_else_does)
+{
+	const size_t first = 4 * KIB / 64, second = 16 * KIB / 64;
+	struct machine_model m = plain;
+
+	assert_near(reload_flushed(&m, first, 0), 200);
+	assert_near(reload_flushed(&m, first, 48), 200);
+	assert_near(reload_flushed(&m, first, 64), 4);
+	assert_near(reload_flushed(&m, second, 0), 200);
+	assert_near(reload_flushed(&m, second, 64), 14);
+	m.cache[1].inclusion = EXCLUSIVE;
+	assert_near(reload_flushed(&m, second, 0), 200);
+	m.cache[1].inclusion = INCLUSIVE;
+	assert_near(reload_flushed(&m, first, 0), 200);
+}
+END_TEST
+
+START_TEST(each_level_loses_its_own_line)
+{
+	const size_t second = 16 * KIB / 64;
+	struct machine_model m = plain;
+
+	m.cache[1].line = 128;
+	/* The second level's line is gone, the third's is another one. */
+	assert_near(reload_flushed(&m, second, 64), 40);
+	assert_near(reload_flushed(&m, second, 128), 14);
+	m.cache[2].line = 128;
+	assert_near(reload_flushed(&m, second, 64), 200);
+	/* The first level's line is another one. */
+	assert_near(reload_flushed(&m, 1, 64), 4);
+}
+END_TEST
+
 /* ---- translation --------------------------------------------------------- */
 
 START_TEST(TLBs_cost_what_they_say_beyond_what_they_hold)
@@ -749,6 +801,8 @@ static void add_levels(TCase *tc)
 	tcase_add_test(tc, what_leaves_an_inclusive_level_leaves_those_above);
 	tcase_add_test(tc, an_exclusive_level_adds_its_ways_to_those_above);
 	tcase_add_test(tc, an_exclusive_level_adds_its_size_to_that_above);
+	tcase_add_test(tc, what_is_flushed_leaves_every_level_and_nothing_else_does);
+	tcase_add_test(tc, each_level_loses_its_own_line);
 	tcase_add_test(tc, TLBs_cost_what_they_say_beyond_what_they_hold);
 	tcase_add_test(tc, prefetchers_cover_what_they_are_for_and_nothing_else);
 	tcase_add_test(tc, a_region_prefetcher_learns_which_lines_of_a_page_are_used);

@@ -42,6 +42,7 @@
 #define SONDE_FEAT_DSM_KEEP	(1ULL << 11)	/* SONDE_DSM_KEEP */
 #define SONDE_FEAT_DSM_ACCESSED	(1ULL << 12)	/* SONDE_IOC_DSM_ACCESSED */
 #define SONDE_FEAT_DSM_RING	(1ULL << 13)	/* SONDE_DSM_RING */
+#define SONDE_FEAT_FLUSH	(1ULL << 14)	/* SONDE_CHASE_FLUSH */
 
 /*
  * What this open file may do, in struct sonde_info.rights: decided when it was
@@ -229,6 +230,9 @@ struct sonde_alloc {
 /* Most kinds of events in a call. */
 #define SONDE_CHASE_EVENTS	4
 
+/* In struct sonde_chase.flags. */
+#define SONDE_CHASE_FLUSH	(1U << 0)	/* the places' lines leave all caches */
+
 /* What happened around a window, in struct sonde_window.flags. */
 #define SONDE_WINDOW_NMI	(1U << 0)	/* an NMI came in its slice */
 #define SONDE_WINDOW_SMI	(1U << 1)	/* an SMI did; told by Intel only */
@@ -299,7 +303,7 @@ struct sonde_lane {
 /**
  * struct sonde_chase - SONDE_IOC_CHASE, on /dev/sonde-probe
  * @size: in: sizeof(struct sonde_chase)
- * @flags: in: zero
+ * @flags: in: SONDE_CHASE_FLUSH or 0
  * @memory: in: what SONDE_IOC_ALLOC gave with SONDE_ALLOC_PRIVATE
  * @nlanes: in: CPUs that measure at the same time
  * @lanes: in: address of an array of @nlanes struct sonde_lane
@@ -318,12 +322,16 @@ struct sonde_lane {
  * others, takes its windows, and goes on loading untimed until all are done, so
  * that each window was taken against the load of the others.
  *
+ * With SONDE_CHASE_FLUSH nothing is linked, walked or timed: the lines of the
+ * places of one lane leave all caches of all CPUs, and the cycle stays as it is.
+ * Such a lane has no windows, nothing to skip and no events.
+ *
  * The memory serves one call at a time; the others wait. If a call fails the
  * cycle is gone and places must be given again. What events count is that of
  * the thread that measures.
  *
  * Errors, after which nothing was written: EFAULT, EINVAL (size, flags, counts,
- * a place outside of the memory, two lanes of one CPU, no such CPU or an offline
+ * a place outside of the memory, a flush with more than that, two lanes of one CPU, no such CPU or an offline
  * one, no cycle to go on along; memory that is not private or not of
  * SONDE_IOC_ALLOC), E2BIG, EBADF, EPERM (a CPU where the caller may not run;
  * events without SONDE_RIGHT_EVENTS), EOPNOTSUPP (the counter's rate is not
