@@ -53,10 +53,31 @@ int trial_tick(struct trial *t)
 	return t->progress && t->progress(t->progress_ctx, t->done, t->what) ? -ECANCELED : 0;
 }
 
+int trial_pages(struct trial *t, size_t chunks)
+{
+	t->nring = 0;
+	return t->meter->ops->pages(t->meter, chunks);
+}
+
+int trial_flush(struct trial *t, const uint32_t *places, size_t n)
+{
+	int err = t->meter->ops->flush(t->meter, places, n);
+
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+/*
+ * What the last ring left behind would be strangers to the next: lines that keep a place in its
+ * sets for as long as its own come in the same order. Empty ways are filled first, so as many as
+ * there are ways then fit at once, whatever is replaced. Where lines cannot be flushed, they stay.
+ */
 static int take_places(struct trial *t, const uint32_t *places, size_t n)
 {
+	int err = t->nring ? trial_flush(t, t->ring, t->nring) : 0;
 	uint32_t *ring;
 
+	if (err)
+		return err;
 	if (n > t->room) {
 		ring = realloc(t->ring, n * sizeof(*ring));
 		if (!ring)
@@ -208,6 +229,16 @@ double trial_look(struct trial *t, double warm, double turns)
 	if (SHORTER * t->cycles < before)
 		take(t, 0, turns);
 	return t->cycles;
+}
+
+double trial_first(struct trial *t, size_t n)
+{
+	struct meter_window w;
+
+	t->meter->ops->chase(t->meter, 0, (unsigned int)n, &w, 1);
+	t->loads += n;
+	t->samples++;
+	return (double)w.ticks * t->meter->chain_cycles / (double)w.chain / (double)n;
 }
 
 double trial_cycles(const struct trial *t, double ns)

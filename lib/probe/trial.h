@@ -66,6 +66,9 @@ double trial_elapsed(const struct trial *t);
 /* -ECANCELED if whoever watches wants no more, 0. */
 int trial_tick(struct trial *t);
 
+/* Have @chunks chunks of memory. 0, -ENOMEM. */
+int trial_pages(struct trial *t, size_t chunks);
+
 /*
  * Make a ring of @n places in random order, but the last @tail of them after all
  * others. 0, -ENOMEM.
@@ -74,6 +77,12 @@ int trial_ring(struct trial *t, const uint32_t *places, size_t n, size_t tail);
 
 /* The same in the order of @places. */
 int trial_path(struct trial *t, const uint32_t *places, size_t n);
+
+/* The lines of @n places leave all caches, if they can be made to. 0, -errno. */
+int trial_flush(struct trial *t, const uint32_t *places, size_t n);
+
+/* Cycles a load of the first @n loads along a path that was just made. */
+double trial_first(struct trial *t, size_t n);
 
 /*
  * Go @warm turns, then look: windows that together are @turns turns or more.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a look says a load costs, by a clock of large steps. */
 #include <math.h>
+#include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "../../lib/probe/trial.h"
 #include "tap.h"
@@ -49,13 +51,37 @@ static void fake_chase(struct meter *m, uint64_t skip, unsigned int steps,
 	}
 }
 
+static struct {
+	uint32_t places[LINES];
+	size_t n;
+	int times, result;
+} flushed;
+
+static int fake_flush(struct meter *m, const uint32_t *places, size_t n)
+{
+	(void)m;
+	flushed.n = n;
+	flushed.times++;
+	memcpy(flushed.places, places, n * sizeof(*places));
+	return flushed.result;
+}
+
+static int fake_pages(struct meter *m, size_t chunks)
+{
+	(void)m, (void)chunks;
+	return 0;
+}
+
 static double fake_now(struct meter *m)
 {
 	(void)m;
 	return core.ns / 1e9;
 }
 
-static const struct meter_ops ops = { .link = fake_link, .chase = fake_chase, .now = fake_now };
+static const struct meter_ops ops = {
+	.pages = fake_pages, .link = fake_link, .chase = fake_chase, .flush = fake_flush,
+	.now = fake_now,
+};
 static struct meter meter = {
 	.ops = &ops, .chain_cycles = CHAIN_CYCLES, .tick_ns = STEP_NS / STEP_TICKS,
 };
@@ -93,6 +119,36 @@ START_TEST(is_as_exact_after_a_look_at_loads_that_cost_more)
 }
 END_TEST
 
+START_TEST(the_last_ring_is_flushed_before_the_next)
+{
+	static const uint32_t first[] = { 7, 9 }, second[] = { 5 };
+
+	flushed.result = 0;
+	ck_assert_int_eq(trial_path(&t, first, 2), 0);
+	flushed.times = 0;
+	ck_assert_int_eq(trial_ring(&t, second, 1, 0), 0);
+	ck_assert_int_eq(flushed.times, 1);
+	ck_assert_uint_eq(flushed.n, 2);
+	ck_assert_mem_eq(flushed.places, first, sizeof(first));
+	/* In other memory there is nothing of it. */
+	ck_assert_int_eq(trial_pages(&t, 8), 0);
+	ck_assert_int_eq(trial_path(&t, first, 2), 0);
+	ck_assert_int_eq(flushed.times, 1);
+}
+END_TEST
+
+START_TEST(goes_on_where_nothing_can_be_flushed_but_not_after_an_error)
+{
+	static const uint32_t places[] = { 7, 9 };
+
+	flushed.result = -EOPNOTSUPP;
+	ck_assert_int_eq(trial_path(&t, places, 2), 0);
+	flushed.result = -EBADMSG;
+	ck_assert_int_eq(trial_path(&t, places, 2), -EBADMSG);
+	flushed.result = 0;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("trial");
@@ -100,6 +156,8 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, begin, end);
 	tcase_add_test(tc, is_as_exact_after_a_look_at_loads_that_cost_more);
+	tcase_add_test(tc, the_last_ring_is_flushed_before_the_next);
+	tcase_add_test(tc, goes_on_where_nothing_can_be_flushed_but_not_after_an_error);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }
