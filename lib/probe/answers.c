@@ -57,8 +57,7 @@ static double softness_of(const struct survey *s)
 	return s->nsweeps ? sum / s->nsweeps : 0;
 }
 
-static void put_size(const struct geometry *g, const struct level_geometry *l,
-		     struct sonde_cache_level *out)
+static void put_size(const struct level_geometry *l, struct sonde_cache_level *out)
 {
 	const struct survey *s = &l->survey;
 
@@ -67,7 +66,7 @@ static void put_size(const struct geometry *g, const struct level_geometry *l,
 	out->size_high = l->high;
 	out->confidence = l->confidence;
 	out->ways = s->ways;
-	out->line = survey_has_line(s, &g->first) ? s->line : 0;
+	out->line = s->line;
 	if (l->size && out->line)
 		out->sets = l->size / s->ways / out->line;
 	out->colours = l->colours;
@@ -100,7 +99,7 @@ static int put_level(const struct geometry *g, size_t i, struct sonde_cache_leve
 	int err;
 
 	if (l->size || l->low || l->high)
-		put_size(g, l, out);
+		put_size(l, out);
 	if (out->latency.cycles <= 0)
 		out->latency = latency_of(g, l->survey.hit);
 	out->samples = l->samples;

@@ -7,204 +7,347 @@
 
 #include "brim.h"
 #include "shuffle.h"
+#include "urns.h"
 
-/* Turns before each look, until a look sees no misses: chance takes long to settle. */
-static const double warm_turns[] = { 4, 8, 16, 32, 64 };
-#define LOOKS		5
-/* Lines of all orders of a ring, in each of which it has to settle: an exclusive level is
- * only full while the level above holds none of a set's lines. */
+/* Lines of all orders of a ring, and orders at least: an exclusive level is only full while the
+ * level above holds none of a set's lines. */
 #define ORDER_LINES	6000
-#define ORDERS		2
-/* So many misses that stay are no strangers which are about to go. */
-#define MANY_MISSES	4
-#define STAYS		0.8
-/* Turns that differ by less than this share of a miss have settled. */
-#define SAME		0.1
-/* Lines added at once, at most. */
-#define GROUP		6
-/* Lines that did not fit, over those that do, when all sets are full. */
-#define ENOUGH		3
-/* Lines that are left out of the set are at so many other offsets of their pages. */
-#define ASIDE		7
+#define ORDERS_LEAST	2
+/* Lines that are tried at once: at least; parts of those that fit, at first and then. */
+#define BATCH_LEAST	16
+#define FIRST_PART	8
+#define LAST_PART	32
+/* Looks at a batch until it is given up, and orders until one of its lines misses. */
+#define TRIES		30
+#define NEW_ORDERS	40
+/* All others are tried so often at most, until so often none fitted. */
+#define ROUNDS		10
+#define IDLE_ROUNDS	2
+/* Orders in which nobody missed that had not before, until it is asked whether these are all. */
+#define SHOW_IDLE	3
+#define SHOW_TRIES	40
+/* Sets that are looked at. */
+#define SETS		3
+/* Lines that are missing to fill all sets, to be expected at most; steps of pools until then. */
+#define LACKING		0.05
+#define STEP		1.02
+/* Times that the level above is to be seen without a line of a set, for that to be full. */
+#define EMPTY_LEAST	5
+/* Lines at another offset, over those that the level holds at one; misses of these, over them, if
+ * they share sets, and if they do not. */
+#define SOME		8
+#define SHARES		0.3
+#define SHARES_NOT	0.1
 
-int brim_open(struct brim *b, struct hunt *h, double hit, double penalty)
+int brim_open(struct brim *b, struct hunt *h, size_t nflush, uint32_t distance)
 {
-	*b = (struct brim){ .h = h, .hit = hit, .penalty = penalty };
-	b->in = malloc(h->npages * sizeof(*b->in));
-	b->out = malloc(h->npages * sizeof(*b->out));
-	if (b->in && b->out)
-		return 0;
-	brim_close(b);
-	return -ENOMEM;
+	uint32_t last = 0;
+
+	*b = (struct brim){
+		.h = h, .npages = h->npages - nflush, .flush = h->pages + h->npages - nflush,
+		.nflush = nflush, .distance = distance,
+	};
+	for (size_t i = 0; i < h->npages; i++)
+		last = MAX(last, h->pages[i]);
+	b->page = malloc(h->npages * sizeof(*b->page));
+	b->list = malloc(h->npages * sizeof(*b->list));
+	b->places = malloc(h->npages * sizeof(*b->places));
+	b->missed = calloc((size_t)last + 1, 1);
+	if (!b->page || !b->list || !b->places || !b->missed) {
+		brim_close(b);
+		return -ENOMEM;
+	}
+	memcpy(b->page, h->pages, h->npages * sizeof(*b->page));
+	return 0;
 }
 
 void brim_close(struct brim *b)
 {
-	free(b->in);
-	free(b->out);
-	b->in = b->out = NULL;
+	free(b->page);
+	free(b->list);
+	free(b->places);
+	free(b->missed);
+	*b = (struct brim){ .h = b->h };
 }
 
-unsigned int brim_orders(const struct brim *b)
+static uint32_t place_of(const struct brim *b, uint32_t page, uint32_t distance)
 {
-	return MAX(ORDER_LINES / (unsigned int)b->n, ORDERS);
+	return page * METER_CHUNK_PLACES + (b->h->offset ^ distance) / METER_PLACE;
 }
 
-static uint32_t place_at(const struct brim *b, uint32_t page, size_t aside)
+/* Behind the @n places of a ring. */
+static void put_flush(struct brim *b, size_t n)
 {
-	const size_t step = METER_CHUNK / (ASIDE + 1);
-
-	return page * METER_CHUNK_PLACES +
-	       (uint32_t)((b->h->offset + aside * step) % METER_CHUNK) / METER_PLACE;
+	for (size_t i = 0; i < b->nflush; i++)
+		b->places[n + i] = place_of(b, b->flush[i], b->distance);
 }
 
-/*
- * A ring of the lines that fit, but of those in [@from, @to) other lines of the same
- * pages, so that translation costs the same; and a line of each of the @nadd of @add,
- * at the hunt's offset only if @is_here.
- */
-static int make_ring(struct brim *b, size_t from, size_t to, const uint32_t *add, size_t nadd,
-		     int is_here)
+/* How many of @n @pages missed in one order of a ring of them, marked in b->missed. -errno. */
+static ssize_t look(struct brim *b, const uint32_t *pages, size_t n)
 {
-	uint32_t *places = b->h->places;
-	int err = trial_tick(b->h->t);
+	double misses;
+	ssize_t missed = 0;
+	int err;
 
-	for (size_t i = 0; i < b->n; i++)
-		places[i] = place_at(b, b->in[i], i < from || i >= to ? 0 : 1 + i % (ASIDE - 1));
-	for (size_t i = 0; i < nadd; i++)
-		places[b->n + i] = place_at(b, add[i], is_here ? 0 : ASIDE);
-	return err ? err : trial_ring(b->h->t, places, b->n + nadd, 0);
+	b->looks++;
+	for (size_t i = 0; i < n; i++)
+		b->places[i] = place_of(b, pages[i], 0);
+	put_flush(b, n);
+	err = singly_look(b->h, b->places, n + b->nflush, b->nflush, b->missed, &misses);
+	for (size_t i = 0; i < n && !err; i++)
+		missed += b->missed[pages[i]];
+	return err ? err : missed;
 }
 
-/* Cycles a turn of the ring at hand, looked at until it costs less than @limit, or the same
- * again where there is none. */
-static double settled_turn(struct brim *b, double limit)
+static void forget(struct brim *b, const uint32_t *pages, size_t n)
 {
-	const double lines = (double)b->h->t->nring;
-	double least = INFINITY, turn, before = INFINITY;
+	for (size_t i = 0; i < n; i++)
+		b->missed[pages[i]] = 0;
+}
 
-	for (int i = 0; i < LOOKS && least >= limit; i++) {
-		turn = trial_look(b->h->t, warm_turns[i], HUNT_TURNS) * lines;
-		least = fmin(least, turn);
-		if (i && limit <= 0 && fabs(turn - before) < SAME * b->penalty)
-			break;
-		if (i > 1 && limit > 0 && turn - limit > MANY_MISSES * b->penalty &&
-		    turn - limit > STAYS * (before - limit))
-			break;
-		before = turn;
+/* In as many orders as it takes to see any that misses. */
+static ssize_t look_for_any(struct brim *b, const uint32_t *pages, size_t n)
+{
+	const unsigned int all = b->nflush ? 0 : ORDER_LINES / (unsigned int)n;
+	const unsigned int orders = MAX(all, ORDERS_LEAST);
+	ssize_t missed = 0;
+
+	forget(b, pages, n);
+	for (unsigned int i = 0; i < orders && !missed; i++)
+		missed = look(b, pages, n);
+	return missed;
+}
+
+/* In more orders, until in some none missed that had not before. How many have. */
+static ssize_t look_on(struct brim *b, const uint32_t *pages, size_t n)
+{
+	ssize_t missed = 0, before;
+
+	for (int idle = 0; idle < SHOW_IDLE && missed >= 0;) {
+		before = missed;
+		missed = look(b, pages, n);
+		idle = missed > before ? 0 : idle + 1;
 	}
-	return least;
+	return missed;
+}
+
+/* Those of @n pages that missed to the end. How many did not. */
+static size_t part(const struct brim *b, uint32_t *pages, size_t n)
+{
+	size_t kept = 0;
+	uint32_t page;
+
+	for (size_t i = 0; i < n; i++) {
+		page = pages[i];
+		if (b->missed[page])
+			continue;
+		pages[i] = pages[kept];
+		pages[kept++] = page;
+	}
+	return kept;
 }
 
 /*
- * Whether the lines fit without those in [@from, @to) but with @add: then they cost
- * what hits cost more than lines of the same pages elsewhere. 1, 0, -errno.
+ * Try the first @batch lines that are not in. Whoever misses is of a set that overflows; in random
+ * orders all of its lines do sooner or later, so those of the batch as well: these do not fit, and
+ * are moved behind the others of it. How many fit, to *@fit. 0, -errno.
  */
-static int fits(struct brim *b, size_t from, size_t to, const uint32_t *add, size_t nadd)
+static int try_batch(struct brim *b, size_t batch, size_t *fit)
 {
-	const double added = (double)nadd * (b->hit - b->h->first_hit);
-	double without, limit = 0;
-	int err = make_ring(b, from, to, add, nadd, 0);
+	uint32_t *more = b->page + b->n;
+	size_t now = batch, before;
+	ssize_t missed = 1;
 
-	if (err)
-		return err;
-	if (from == to && b->turn > 0)
-		limit = b->turn + (double)nadd * b->h->first_hit + b->penalty / 4;
-	without = settled_turn(b, limit);
-	limit = without + added + b->penalty / 2;
-	for (unsigned int i = 0; i < brim_orders(b) && !err; i++) {
-		err = make_ring(b, from, to, add, nadd, 1);
-		if (!err && settled_turn(b, limit) >= limit)
+	for (int i = 0; i < TRIES && now; i++) {
+		before = now;
+		missed = look_for_any(b, b->page, b->n + now);
+		if (missed <= 0)
+			break;
+		now = part(b, more, now);
+		for (int k = 0; k < NEW_ORDERS && now == before && missed > 0; k++) {
+			missed = look(b, b->page, b->n + now);
+			now = part(b, more, now);
+		}
+		if (now == before)
+			break;
+	}
+	*fit = missed ? 0 : now;
+	b->n += *fit;
+	b->looks = *fit ? 0 : b->looks;
+	return missed < 0 ? (int)missed : 0;
+}
+
+/* All others once, @batch at a time. How many more are in, to *@fit. */
+static int try_all(struct brim *b, size_t batch, size_t *fit)
+{
+	size_t left, n, some, back;
+	int err = 0;
+
+	shuffle(&b->h->t->rng, b->page + b->n, b->npages - b->n);
+	*fit = 0;
+	for (left = b->npages - b->n; left && !err && b->h->t->loads < b->h->until; left -= n) {
+		n = MIN(MAX(batch, BATCH_LEAST), left);
+		err = try_batch(b, n, &some);
+		*fit += some;
+		/* What was tried is behind what was not. */
+		back = n - some;
+		memcpy(b->list, b->page + b->n, back * sizeof(*b->list));
+		memmove(b->page + b->n, b->page + b->n + back,
+			(b->npages - b->n - back) * sizeof(*b->page));
+		memcpy(b->page + b->npages - back, b->list, back * sizeof(*b->list));
+	}
+	return err;
+}
+
+/* Until no more fit. */
+static int try_again(struct brim *b, size_t batch, int idle_rounds)
+{
+	size_t fit;
+	int err = 0;
+
+	for (int i = 0, idle = 0; i < ROUNDS && idle < idle_rounds && !err; i++) {
+		err = try_all(b, batch, &fit);
+		idle = fit ? 0 : idle + 1;
+	}
+	if (b->h->t->loads >= b->h->until)
+		b->n = 0;
+	return err;
+}
+
+int brim_fill(struct brim *b, size_t begins)
+{
+	size_t fit;
+	int err;
+
+	b->n = 0;
+	shuffle(&b->h->t->rng, b->page, b->npages);
+	err = try_batch(b, MIN(begins, b->npages), &fit);
+	for (size_t part = FIRST_PART; part <= LAST_PART && !err; part *= 2)
+		err = try_all(b, b->n / part, &fit);
+	return err ? err : try_again(b, b->n / LAST_PART, 1);
+}
+
+int brim_settle(struct brim *b, unsigned int ways)
+{
+	/* Most sets get one line at a time or none: it fits, if any does. */
+	return try_again(b, b->n / ways / 2, IDLE_ROUNDS);
+}
+
+/*
+ * Whether the set has no more lines than @c: half of all others do not overflow the level
+ * without them, so both halves only do with @c if @c does by itself.
+ */
+static int is_complete(struct brim *b, const struct class *c)
+{
+	size_t n, half = b->n / 2;
+	ssize_t over = 1;
+
+	shuffle(&b->h->t->rng, b->page, b->n);
+	for (int i = 0; i < 2 && over > 0; i++) {
+		memcpy(b->list, c->page, c->n * sizeof(*b->list));
+		n = c->n;
+		for (size_t j = i ? half : 0; j < (i ? b->n : half); j++)
+			if (!hunt_is_among(c->page, c->n, b->page[j]))
+				b->list[n++] = b->page[j];
+		over = look_for_any(b, b->list, n);
+		forget(b, b->list, n);
+	}
+	/* As they were. */
+	forget(b, b->page, b->n);
+	for (size_t i = 0; i < c->n; i++)
+		b->missed[c->page[i]] = 1;
+	return over < 0 ? (int)over : over > 0;
+}
+
+int brim_overflows(struct brim *b, size_t n)
+{
+	ssize_t missed = look_for_any(b, b->page, n);
+
+	return missed < 0 ? (int)missed : missed > 0;
+}
+
+/*
+ * The set in which the @i-th page, which did not fit, does not: lines of it, ways and one,
+ * of which that is the first. 1, 0 if it cannot be told, -errno.
+ */
+static int find_class(struct brim *b, size_t i, struct class *c)
+{
+	const uint32_t page = b->page[i];
+	ssize_t missed;
+	int complete = 0;
+
+	forget(b, b->page, b->n);
+	for (int try = 0; try < SHOW_TRIES && !complete; try++) {
+		memcpy(b->list, b->page, b->n * sizeof(*b->list));
+		b->list[b->n] = page;
+		missed = look_on(b, b->list, b->n + 1);
+		if (missed <= 0 || missed >= HUNT_WAYS)
+			return MIN((int)missed, 0);
+		*c = (struct class){ .page = { page }, .n = 1 };
+		for (size_t k = 0; k < b->n; k++)
+			if (b->missed[b->page[k]])
+				c->page[c->n++] = b->page[k];
+		complete = is_complete(b, c);
+	}
+	return complete;
+}
+
+int brim_ways(struct brim *b, unsigned int *ways, struct class *c)
+{
+	int told;
+
+	*ways = 0;
+	for (size_t i = 0; i < SETS; i++) {
+		if (b->n + i >= b->npages)
 			return 0;
+		told = find_class(b, b->n + i, c);
+		/* Two lines alone: something else overflows. */
+		if (told <= 0 || c->n < 3 || (*ways && c->n != *ways + 1))
+			return MIN(told, 0);
+		*ways = (unsigned int)c->n - 1;
 	}
-	if (!err && from == to)
-		b->turn = without + added;
-	return err ? err : 1;
-}
-
-int brim_fill(struct brim *b, size_t first)
-{
-	const struct hunt *h = b->h;
-	uint32_t *from = malloc(h->npages * sizeof(*from));
-	size_t group = 1;
-	int fit = 0;
-
-	if (!from)
-		return -ENOMEM;
-	memcpy(from, h->pages, h->npages * sizeof(*from));
-	shuffle(&h->t->rng, from, h->npages);
-	b->n = MIN(first, h->npages);
-	memcpy(b->in, from, b->n * sizeof(*from));
-	b->nout = 0;
-	b->turn = 0;
-	for (size_t at = b->n; at < h->npages && b->nout < ENOUGH * b->n && fit >= 0; ) {
-		size_t n = MIN(group, h->npages - at);
-
-		fit = fits(b, 0, 0, from + at, n);
-		if (fit > 0) {
-			memcpy(b->in + b->n, from + at, n * sizeof(*from));
-			b->n += n;
-			at += n;
-			group = MIN(group + 1, GROUP);
-		} else if (!fit && n > 1) {
-			group = n / 2;
-		} else if (!fit) {
-			b->out[b->nout++] = from[at++];
-		}
-		if (h->t->loads > h->until) {
-			b->n = 0;
-			break;
-		}
-	}
-	free(from);
-	return fit < 0 ? fit : 0;
-}
-
-/*
- * Lines in [@from, @to) that @line can be in the place of, to the class. One of them is
- * known to be where @sure. How many; -errno.
- */
-static int find_places(struct brim *b, uint32_t line, size_t from, size_t to, int sure,
-		       struct class *c)
-{
-	const size_t mid = (from + to) / 2;
-	int fit, some, others;
-
-	if (!sure || to - from == 1) {
-		fit = fits(b, from, to, &line, 1);
-		if (fit <= 0)
-			return fit;
-	}
-	if (c->n + 1 >= HUNT_WAYS)
-		return 0;
-	if (to - from == 1) {
-		c->page[c->n++] = b->in[from];
-		return 1;
-	}
-	some = find_places(b, line, from, mid, 0, c);
-	if (some < 0)
-		return some;
-	others = find_places(b, line, mid, to, !some, c);
-	return others < 0 ? others : some + others;
-}
-
-int brim_class(struct brim *b, size_t i, struct class *c)
-{
-	int found;
-
-	c->n = 0;
-	found = find_places(b, b->out[i], 0, b->n, 0, c);
-	if (found <= 0 || c->n + 1 >= HUNT_WAYS)
-		return found < 0 ? found : 0;
-	c->page[c->n++] = b->out[i];
 	return 1;
 }
 
-int brim_is_member(struct brim *b, const struct class *c, size_t i)
+/* Lines that a pool of @n leaves its sets short of. */
+static double lacking(const struct brim *b, unsigned int ways, double n)
 {
-	size_t at = 0;
+	const double sets = ceil((double)b->n / ways);
 
-	while (at < b->n && b->in[at] != c->page[0])
-		at++;
-	return at < b->n ? fits(b, at, at + 1, &b->out[i], 1) : 0;
+	return urns_lacking(sets, ways, n / sets);
+}
+
+size_t brim_enough(const struct brim *b, unsigned int ways)
+{
+	double n = (double)b->n;
+
+	while (lacking(b, ways, n) > LACKING)
+		n *= STEP;
+	return (size_t)n;
+}
+
+int brim_is_full(const struct brim *b, unsigned int ways, double above)
+{
+	const double sets = (double)b->n / ways, windows = (double)b->n / above * b->looks;
+	const int was_empty = b->nflush || windows * exp(-above / sets) >= EMPTY_LEAST;
+
+	return b->n && ways && b->n % ways == 0 && was_empty &&
+	       lacking(b, ways, (double)b->npages) <= LACKING;
+}
+
+int brim_shares_sets(struct brim *b, uint32_t distance)
+{
+	const size_t n = MIN(b->n / SOME, b->npages - b->n);
+	double misses = 0;
+	int err;
+
+	/* Of pages that are in: what prefetchers bring of them is there already. */
+	shuffle(&b->h->t->rng, b->page, b->n);
+	for (size_t i = 0; i < b->n + n; i++)
+		b->places[i] = place_of(b, b->page[i % b->n], i < b->n ? 0 : distance);
+	put_flush(b, b->n + n);
+	err = singly_misses(b->h, b->places, b->n + n + b->nflush, n + b->nflush, &misses);
+	if (err || misses < SHARES_NOT * (double)n)
+		return err;
+	return misses > SHARES * (double)n ? 1 : -ERANGE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A level filled to the brim: lines of a pool are added to a ring as long as none of
- * it misses. What fits then is what the level's sets hold of the pool, line by line,
- * and a line that no longer fits can only take the place of one of its own set. So the
- * number of lines and of places tell sets and ways with nothing assumed about
- * replacement but that lines which fit a set do not miss once they are all there.
+ * A level filled to the brim: lines at one offset of a pool, as many as it holds without a miss.
+ * Of the lines of a set as many fit as it has ways, whichever they are; so every collection to
+ * which no line can be added is of one size, sets times ways, however lines are spread over the
+ * sets and whatever is replaced. A line that does not fit misses, or makes others of its set miss.
  */
 #ifndef SONDE_LIB_PROBE_BRIM_H
 #define SONDE_LIB_PROBE_BRIM_H
@@ -12,42 +11,63 @@
 #include "hunt.h"
 
 /**
- * struct brim - lines of a pool that fit a level together
- * @h: the hunt whose pool and offset they are of
- * @hit: cycles of a hit in the level
- * @penalty: cycles more of a miss
- * @in: the @n that fit
- * @out: the @nout that did not with them
- * @turn: cycles a turn of @in
+ * struct brim - lines of a hunt's pool that fit a level together
+ * @h: the hunt, which looks at loads one by one and knows what hits and misses cost
+ * @page: its pool: first the @n that fit, then the others
+ * @npages: of them, those that are tried
+ * @flush: pages that are not, @nflush of them, whose lines @distance bytes away push all others out
+ *         of the level above, and share no set of the level
+ * @looks: at rings with those that fit, since one more did
+ * @missed: by page: in the last looks
  */
 struct brim {
 	struct hunt *h;
-	double hit, penalty;
-	uint32_t *in, *out;
-	size_t n, nout;
-	double turn;
+	uint32_t *page;
+	size_t n, npages;
+	const uint32_t *flush;
+	size_t nflush;
+	uint32_t distance;
+	unsigned int looks;
+	unsigned char *missed;
+	uint32_t *list, *places;	/* room for the pool */
 };
 
-/* 0, -ENOMEM. */
-int brim_open(struct brim *b, struct hunt *h, double hit, double penalty);
+/* The last @nflush pages of the hunt's pool to flush with. 0, -ENOMEM. */
+int brim_open(struct brim *b, struct hunt *h, size_t nflush, uint32_t distance);
 void brim_close(struct brim *b);
 
 /*
- * Lines of the pool to @in or to @out, from @first lines on that are taken to fit, until
- * there are far more that do not. 0, -errno; 0 with an empty @in after the hunt's @until.
+ * Fill the level, of which @begins lines do not overflow any set; with no line if that took until
+ * the hunt's end. 0, -errno.
  */
-int brim_fill(struct brim *b, size_t first);
+int brim_fill(struct brim *b, size_t begins);
+
+/* The rest, where sets have so many ways. 0, -errno. */
+int brim_settle(struct brim *b, unsigned int ways);
+
+/* Whether any of the first @n lines of the pool misses. 1, 0, -errno. */
+int brim_overflows(struct brim *b, size_t n);
 
 /*
- * The lines of @in that @out[@i] can be in the place of, those of its set, and itself
- * after them. 1, 0 if there are too many or none, -errno.
+ * Ways that three sets in which a page does not fit have; lines of the last of them, ways and one.
+ * 1, 0 if it cannot be told, -errno.
  */
-int brim_class(struct brim *b, size_t i, struct class *c);
+int brim_ways(struct brim *b, unsigned int *ways, struct class *c);
 
-/* Orders in each of which a ring of so many lines is seen to fit. */
-unsigned int brim_orders(const struct brim *b);
+/* So large a pool has lines enough to fill all sets. */
+size_t brim_enough(const struct brim *b, unsigned int ways);
 
-/* Whether @out[@i] is of the class: it can be in the place of its first line. -errno. */
-int brim_is_member(struct brim *b, const struct class *c, size_t i);
+/*
+ * Whether it holds whole sets, none of which the pool leaves short of lines, and the level above,
+ * which holds @above lines of the pool, was without a set's lines often enough: of an exclusive
+ * level it holds some else.
+ */
+int brim_is_full(const struct brim *b, unsigned int ways, double above);
+
+/*
+ * Whether lines @distance bytes away in other pages share the sets. 1, 0, -ERANGE if only some
+ * do, -errno.
+ */
+int brim_shares_sets(struct brim *b, uint32_t distance);
 
 #endif

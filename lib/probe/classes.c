@@ -35,7 +35,7 @@ struct work {
 static int get_pool(struct work *w, size_t npages)
 {
 	size_t step, chunks = npages;
-	int err = w->t.meter->ops->pages(w->t.meter, STRIDE_CHUNKS);
+	int err = trial_pages(&w->t, STRIDE_CHUNKS);
 
 	if (!err)
 		err = stride_find(&w->t, &w->first);
@@ -43,7 +43,7 @@ static int get_pool(struct work *w, size_t npages)
 		return err;
 	step = w->first.way_bytes > METER_CHUNK ? w->first.way_bytes / METER_CHUNK : 1;
 	chunks *= step;
-	err = w->t.meter->ops->pages(w->t.meter, chunks);
+	err = trial_pages(&w->t, chunks);
 	if (err)
 		return err;
 	w->npool = npages;

@@ -29,7 +29,7 @@ void ground_mark(struct ground *w, struct level_geometry *l)
 int ground_pages(struct ground *w, size_t bytes)
 {
 	size_t step = w->g->first.way_bytes / METER_CHUNK, chunks = bytes / METER_CHUNK;
-	int err = w->t->meter->ops->pages(w->t->meter, chunks);
+	int err = trial_pages(w->t, chunks);
 
 	if (err)
 		return err;
@@ -120,7 +120,7 @@ static void put_first(struct geometry *g)
 static int find_first(struct ground *w)
 {
 	struct geometry *g = w->g;
-	int err = w->t->meter->ops->pages(w->t->meter, STRIDE_CHUNKS);
+	int err = trial_pages(w->t, STRIDE_CHUNKS);
 
 	ground_announce(w->t, 0);
 	if (!err)
@@ -169,7 +169,7 @@ static int check_first(struct ground *w, double window_ns)
 	w->t->window_ns = window_ns;
 	if (!before.ways)
 		return 0;
-	err = w->t->meter->ops->pages(w->t->meter, STRIDE_CHUNKS);
+	err = trial_pages(w->t, STRIDE_CHUNKS);
 	if (!err)
 		err = stride_holds(w->t, &before, &holds);
 	if (err || (holds && before.is_sure))

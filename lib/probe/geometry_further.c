@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "fill.h"
 #include "ground.h"
 #include "shuffle.h"
 #include "told.h"
@@ -25,8 +24,6 @@
 #define TOO_FEW		2
 /* Loads after which no larger pool is tried: half a minute of them. */
 #define PATIENCE	300000000
-/* What is meant to be a whole number of octaves is off by less. */
-#define SAME_OCTAVE	0.25
 /* A hit costs about as much whatever tells it. */
 #define SAME_HIT	0.2
 /* Times that a class of it is looked for in each larger pool. */
@@ -36,83 +33,96 @@
 #define GATHERS		3
 /* Lines that begin to overflow a level of few sets, over ways of the level above. */
 #define CROWDED		16
-/* Sets that lines of all sets above are seen to share, over those of one, at least. */
-#define FEWER_SETS	0.8
-/* Octaves of sets above that share one, at most. */
-#define OCTAVES_MOST	6
-/* Draws that are off by more are no measure. */
-#define DRAWN_OCTAVES	1.5
+/* Draws that tell sharing; shares of misses that do not. */
+#define SHARE_DRAWS	2
+#define LEAST_SHARE	0.002
+/* The second best is so much farther off than the best. */
+#define CLEARLY		2.5
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
 
-/* Whether draws tell another number of classes than was counted. */
-static int contradicts(double drawn, const struct survey *s)
+/* The share of @n lines drawn from the hunt's pool that miss, to *@share. 0, -errno. */
+static int miss_share(struct hunt *h, size_t n, double *share)
 {
-	return s->sorted && told_octaves_off(drawn, s->classes) > DRAWN_OCTAVES;
+	double misses = 0;
+	int err = 0;
+
+	*share = 0;
+	for (int i = 0; i < SHARE_DRAWS && !err; i++) {
+		err = hunt_misses(h, hunt_draw(h, n), n, 0, &misses);
+		*share += misses / (double)n / SHARE_DRAWS;
+	}
+	return err;
+}
+
+static double odds(double share)
+{
+	const double p = fmin(fmax(share, LEAST_SHARE), 1 - LEAST_SHARE);
+
+	return log(p / (1 - p));
 }
 
 /*
- * Octaves that draws show if 2^@octaves sets of an exclusive level's upper neighbour share one
- * of it: that holds some of the lines as well, @x of those of this level where one has it for
- * itself, and seems to make it larger.
+ * Lines of all sets of the level above that fill the level as much as @n of one of them do, if
+ * 2^@octaves of these share a set of it. Of an exclusive level those above hold some as well.
  */
-static double seen_octaves(double octaves, double x)
+static double as_many(const struct survey *s, const struct survey *above, double n, double octaves)
 {
-	return octaves - log2((1 + x * exp2(octaves)) / (1 + x));
+	const double own = s->ways * s->classes;
+	const double sets = above->classes / exp2(octaves);
+
+	if (s->holding == HOLDING_ALSO)
+		return n * sets;
+	return n * sets * (own + above->ways * exp2(octaves)) / (own + above->ways);
 }
 
 /*
- * Octaves of an exclusive level from those that draws show: the nearest whole number, and
- * how far off it is. NAN where the next is hardly farther.
+ * Slices may have fewer sets than the level above: then lines of several of its sets meet in one
+ * of this level, which lines of a single one do not show. How many meet is a power of two: so
+ * many lines of all sets are drawn that as large a share of them would miss as of lines of one.
+ * Whatever the replacement is, both are of the same. In octaves; NAN if it cannot be told.
  */
-static double correct_octaves(double seen, double x)
-{
-	double best = 0;
-
-	for (double i = 1; i <= OCTAVES_MOST; i++)
-		if (fabs(seen_octaves(i, x) - seen) < fabs(seen_octaves(best, x) - seen))
-			best = i;
-	if (seen_octaves(best + 1, x) - seen_octaves(best, x) < 2 * SAME_OCTAVE)
-		return NAN;
-	return best + seen - seen_octaves(best, x);
-}
-
-/*
- * Slices may have fewer sets than the level above: then lines of several of its sets
- * meet in one of this level, which lines of a single one do not show. So the sets
- * are also counted with lines of all of them, but not as well: it is enough to
- * tell how many of those above share one, which is a power of two. In octaves; NAN
- * if it cannot be told.
- */
-static int find_sharing(struct ground *w, const struct survey *s, double set_bytes,
-			double *octaves)
+static int find_sharing(struct ground *w, const struct survey *s, double *octaves)
 {
 	const struct survey *above = &w->g->level[1].survey;
-	struct hunt h = {
-		.offset = s->offset, .above = (unsigned int)(above->ways * above->classes),
+	const size_t n = MIN((size_t)(s->ways * s->classes + above->ways), w->npool);
+	const struct hunt common = {
+		.offset = s->offset, .above = above->ways,
 		.first_hit = w->g->first.hit, .first_lines = stride_lines(&w->g->first),
-		.second_hit = above->hit,
-		.second_lines = ground_colour_lines(w->g) * told_page_classes(above),
+		.second_hit = above->hit, .second_lines = ground_colour_lines(w->g),
 		.hit = s->hit, .penalty = s->penalty,
-		.rise = (size_t)(s->ways * s->classes), .singly = 1,
+		.rise = (size_t)(s->ways * s->classes), .singly = singly_can(w->t, s->penalty),
 	};
-	/* Both in the same way: draws of an exclusive level are off, but alike. */
-	double own = s->holding != HOLDING_ALSO && s->drawn > 0 ? s->drawn : s->classes;
-	struct survey all = *s;
-	int err = hunt_open(&h, w->t, w->pages, w->npages);
+	struct hunt own = common, all = common;
+	double share = 0, wanted = 0, off, best = INFINITY, next = INFINITY, more;
+	int err = hunt_open(&own, w->t, w->pool, w->npool);
 
+	all.above = (unsigned int)(above->ways * above->classes);
+	all.second_lines *= told_page_classes(above);
 	*octaves = NAN;
-	all.pages = w->pages;
-	all.npages = w->npages;
-	all.above = h.above;
 	if (!err)
-		err = survey_count(&all, &h, &s->sweep[s->last]);
-	/* Lines of all see no fewer sets; and draws that do not tell one do not tell the other. */
-	if (all.classes > FEWER_SETS * own && !contradicts(own, s))
-		*octaves = log2(own * set_bytes / METER_CHUNK / all.classes);
-	if (s->holding == HOLDING_OTHER)
-		*octaves = correct_octaves(*octaves, above->ways / (s->ways * s->classes));
-	hunt_close(&h);
+		err = hunt_open(&all, w->t, w->pages, w->npages);
+	if (!err)
+		err = miss_share(&own, n, &wanted);
+	for (double i = fmax(rint(log2(above->classes)), 0); i >= 0 && !err; i--) {
+		more = as_many(s, above, (double)n, i);
+		if (more > (double)w->npages || more < (double)all.above)
+			continue;
+		err = miss_share(&all, (size_t)more, &share);
+		off = fabs(odds(share) - odds(wanted));
+		next = fmin(next, fmax(off, best));
+		if (off < best) {
+			best = off;
+			*octaves = i;
+		}
+		/* Of more lines still more miss. */
+		if (share > wanted && off > best)
+			break;
+	}
+	if (next < CLEARLY * best)
+		*octaves = NAN;
+	hunt_close(&own);
+	hunt_close(&all);
 	return err;
 }
 
@@ -173,6 +183,7 @@ static int take_reach(struct ground *w, struct level_geometry *l, unsigned int a
 		.above = above, .first_hit = w->g->first.hit,
 		.first_lines = stride_lines(&w->g->first),
 		.second_hit = w->g->level[1].survey.hit, .second_lines = ground_colour_lines(w->g),
+		.singly = singly_can(w->t, 0),
 	};
 	int err = hunt_open(&h, w->t, w->pool, w->npool);
 
@@ -194,13 +205,6 @@ static int is_filled(const struct survey *s)
 {
 	return s->sorted && (s->holding == HOLDING_OTHER ||
 			     (s->holding == HOLDING_UNKNOWN && s->classes >= TOLD_FEW_CLASSES));
-}
-
-/* Whether draws are nearer to what the brim tells of the same ways than to what was counted. */
-static int is_drawn_nearer(const struct survey *s, const struct survey *full)
-{
-	return s->ways == full->ways && s->drawn > 0 &&
-	       told_octaves_off(s->drawn, full->classes) < told_octaves_off(s->drawn, s->classes);
 }
 
 /*
@@ -233,7 +237,7 @@ static int survey_third(struct ground *w, struct survey *s, unsigned int above,
 		err = ground_survey(w, s, above);
 	if (err || !fills || s->holding == HOLDING_ALSO)
 		return err;
-	if (told_is_counted(s) && !(told && is_drawn_nearer(s, &full)))
+	if (told_is_counted(s))
 		return 0;
 	if (told && s->votes > 1 && s->ways == full.ways) {
 		s->classes = full.classes;
@@ -280,12 +284,12 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	if (!w->t->meter->is_guest && l->reach.rises)
 		err = survey_third(w, s, ways, &l->reach);
 	if (!err && s->ways && s->classes > 0)
-		err = find_sharing(w, s, set_bytes, &octaves);
-	if (octaves >= 0.5)
-		set_bytes /= exp2(round(octaves));
+		err = find_sharing(w, s, &octaves);
+	if (octaves > 0)
+		set_bytes /= exp2(octaves);
 	if (!err && s->ways)
 		ground_settle(l, s, set_bytes);
-	if (!(fabs(octaves - round(octaves)) < SAME_OCTAVE && octaves > -SAME_OCTAVE))
+	if (isnan(octaves))
 		withdraw(l);
 	/* What a line of the pool stands for is told by the level above. */
 	if (!w->g->level[w->g->nlevels - 1].size)
@@ -310,7 +314,7 @@ static int further(struct ground *w, struct survey *above)
 	       !ground_is_memory(w, beyond)) {
 		l = &w->g->level[w->g->nlevels];
 		ground_announce(w->t, w->g->nlevels);
-		set_bytes *= told_page_classes(above);
+		set_bytes *= fmax(rint(above->classes), 1);
 		err = next_pool(w, above);
 		if (!err)
 			err = one_further(w, above, set_bytes, l);
@@ -333,7 +337,7 @@ static int was_enough(const struct ground *w)
 		return l->reach.ends && w->npool > 2 * l->reach.ends;
 	/* More than that are not counted one by one. */
 	return s->votes > 1 && s->classes > 0 &&
-	       (s->sorted || s->classes > SURVEY_SORTED ||
+	       ((s->sorted && s->classes_se <= 0) || s->classes > SURVEY_SORTED ||
 		(double)w->npool > (l->size ? ROOM : FULL) * s->ways * s->classes);
 }
 
@@ -381,53 +385,11 @@ static int go_further(struct ground *w, size_t max_bytes)
 	return err;
 }
 
-/* Lines that the second level holds at one offset, about, or more. */
-static size_t lines_above(const struct survey *s)
-{
-	return (size_t)ceil(fmax(s->ways * s->classes, (double)s->rise));
-}
-
 int geometry_has_third(const struct ground *w)
 {
 	const struct survey *s = &w->g->level[1].survey;
 
 	return w->levels > 2 && s->ways && !ground_is_memory(w, s->hit + s->penalty);
-}
-
-/*
- * A third level that is not sure, by what it holds: no matter what its index and the
- * one above are. An exclusive one may keep a stranger in each set, and hold one less.
- * 1, 0 if it is not told, -errno.
- */
-static int fill_third(struct ground *w, size_t max_bytes)
-{
-	struct level_geometry *l = &w->g->level[2];
-	const struct survey *above = &w->g->level[1].survey;
-	struct filled filled;
-	int err;
-
-	if (w->t->meter->is_guest)
-		return 0;
-	err = fill_level(w->t, max_bytes, lines_above(above), above->fold > 1, &filled);
-	if (err <= 0 || ground_is_memory(w, filled.hit))
-		return MIN(err, 0);
-	if (w->g->nlevels < 3) {
-		*l = (struct level_geometry){
-			.survey = {
-				.seen = 1, .hit = filled.hit,
-				.penalty = filled.miss - filled.hit,
-			},
-		};
-		w->g->nlevels = 3;
-	}
-	l->size = l->low = l->high = filled.lines * METER_CHUNK / filled.fold;
-	l->confidence = l->survey.holding == HOLDING_ALSO ? TOLD_SURE : TOLD_DOUBTFUL;
-	l->colours = (unsigned int)(filled.lines / filled.ways / filled.fold);
-	l->survey.ways = filled.ways;
-	/* Prefetchers complete pairs: see survey.c. */
-	l->survey.line = filled.near > 1 ? 0 : filled.near ? above->line : METER_LINE;
-	ground_mark(w, l);
-	return 1;
 }
 
 /* Whether what fills the third level may tell it better than classes did. */
@@ -436,8 +398,7 @@ static int is_unsure(const struct ground *w)
 	const struct level_geometry *l = &w->g->level[2];
 
 	return w->g->nlevels < 3 ||
-	       (w->g->nlevels == 3 &&
-		!(l->size && (l->confidence >= TOLD_SURE || l->survey.holding == HOLDING_OTHER)));
+	       (w->g->nlevels == 3 && !(l->size && l->confidence >= TOLD_SURE));
 }
 
 /*
@@ -447,12 +408,12 @@ static int is_unsure(const struct ground *w)
 int geometry_find_further(struct ground *w, size_t max_bytes)
 {
 	const int is_mixed = w->g->level[1].survey.fold > 1;
-	int err = is_mixed ? fill_third(w, max_bytes) : 0;
+	int err = is_mixed ? geometry_fill_third(w, max_bytes) : 0;
 
 	if (err)
 		return MIN(err, 0);
 	err = go_further(w, max_bytes);
 	if (!err && !is_mixed && is_unsure(w))
-		err = fill_third(w, max_bytes);
+		err = geometry_fill_third(w, max_bytes);
 	return MIN(err, 0);
 }

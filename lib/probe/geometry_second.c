@@ -2,6 +2,7 @@
 /* The second level, in as many surveys as it takes, and its size by lines at all offsets. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -22,8 +23,10 @@
 /* In a guest, surveys that are equally hasty, before those twice as patient; loads of the last. */
 #define HASTY		2
 #define PATIENT		60000000
-/* After so many of the first ones it is filled. */
-#define FILLS		2
+/* Lines that begin to overflow a level of few sets, over ways of the first, at most. */
+#define CROWDED		16
+/* Classes that are soon counted, at most. */
+#define COUNTED_MOST	64
 /* Octaves that an estimate of classes is off from what lines at all offsets then show, at most. */
 #define LIKELY_OCTAVES	0.35
 /* Times that they are looked at; of these, until what may be wrong with it is asked again. */
@@ -31,18 +34,6 @@
 #define LOOKS_ALIKE	2
 /* What is left of its error if they do, a share of it. */
 #define SHOWN_ERROR	0.05
-
-/*
- * Of the attempts, those after which the level is filled: the first ones. In a guest, whose
- * neighbours spoil more of that than of anything else, and may hold some of each set's ways,
- * the last, if none found a class.
- */
-static int fills_at(const struct ground *w, const struct survey *s, unsigned int i)
-{
-	if (w->t->meter->is_guest)
-		return s->washes && !s->ways && !s->ways_before;
-	return i < FILLS;
-}
 
 /*
  * Loads for a class: in a guest few at first, as its neighbours spoil what takes long. Where
@@ -140,6 +131,32 @@ static int check_size(struct ground *w, struct survey *s)
 }
 
 /*
+ * A level of few sets: lines that flush the first level are in them as well, so it is told by
+ * which of few lines miss. 1, 0, -errno.
+ */
+static int split_second(struct ground *w, struct survey *s)
+{
+	struct survey *split = malloc(sizeof(*split));
+	const struct reach r = {
+		.n = 1, .hit = s->hit, .cycles = { s->hit }, .beyond = s->hit + s->penalty,
+		.begins = (unsigned int)s->rise,
+	};
+	int err;
+
+	if (!split)
+		return -ENOMEM;
+	*split = (struct survey){ .brief = s->brief, .holding = s->holding };
+	ground_prepare(w, split, s->above);
+	err = survey_split(split, &r);
+	if (!err && split->sorted) {
+		*s = *split;
+		err = 1;
+	}
+	free(split);
+	return err;
+}
+
+/*
  * Again where nothing was found, or not surely: with other pages, and when
  * whoever was in the way may have gone. In the end the last of which no class
  * contradicts the size, if none told it surely.
@@ -155,9 +172,9 @@ int geometry_second(struct ground *w, struct survey *s)
 			asked.votes_before = 0;
 		asked.votes_before += s->votes;
 		asked.ways_before = s->ways ? s->ways : s->ways_before;
-		asked.found = s->found;
-		asked.members = s->members;
-		asked.among = s->among;
+		asked.nmembers = s->nmembers;
+		memcpy(asked.found, s->found, sizeof(asked.found));
+		memcpy(asked.tested, s->tested, sizeof(asked.tested));
 		*s = asked;
 		shuffle(&w->t->rng, w->pages, w->npages);
 		w->npool = w->npages < w->nsecond ? w->npages : w->nsecond;
@@ -170,12 +187,14 @@ int geometry_second(struct ground *w, struct survey *s)
 		err = ground_survey(w, s, w->g->first.ways);
 		if (!err && !s->brief)
 			err = survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));
-		if (!s->ways && (!s->seen || (double)s->rise > POOL_RISE * (double)w->npool) &&
+		if ((!s->seen || (double)s->rise > POOL_RISE * (double)w->npool ||
+		     (s->ways && s->classes <= 0)) &&
 		    w->nsecond < POOL_PAGES_MOST)
 			w->nsecond *= POOL_GROWS;
 		told = err ? err : check_size(w, s);
-		if (told >= 0 && !told_enough(s) && fills_at(w, s, i) && s->rise) {
-			err = survey_fill(s, 0);
+		if (told >= 0 && !told_enough(s) && s->rise && s->rise < CROWDED * s->above &&
+		    !w->t->meter->is_guest) {
+			err = split_second(w, s);
 			if (err)
 				told = err < 0 ? err : check_size(w, s);
 		}
@@ -190,19 +209,21 @@ int geometry_second(struct ground *w, struct survey *s)
 }
 
 /*
- * A second level that is told but not sure: its lines are counted, and those at other
- * offsets that share its sets are many, however they come and go between it and the first.
+ * A second level that is told but not sure, of few classes: these are counted, where nothing
+ * disturbs. 0, -errno.
  */
 static int confirm_second(struct ground *w, struct level_geometry *l)
 {
-	int told;
+	struct survey *s = &l->survey;
+	int err;
 
-	if (w->t->meter->is_guest || !l->size || l->confidence >= TOLD_SURE || l->survey.sorted)
+	if (w->t->meter->is_guest || !l->size || l->confidence >= TOLD_SURE || s->sorted ||
+	    s->classes > COUNTED_MOST)
 		return 0;
-	told = survey_fill(&l->survey, 1);
-	if (told > 0)
-		ground_settle(l, &l->survey, METER_CHUNK);
-	return told < 0 ? told : 0;
+	err = survey_count_all(s);
+	if (!err && s->sorted)
+		ground_settle(l, s, METER_CHUNK);
+	return err;
 }
 
 int geometry_find_second(struct ground *w, size_t max_bytes)

@@ -50,4 +50,7 @@ int geometry_second(struct ground *w, struct survey *s);
 int geometry_has_third(const struct ground *w);
 int geometry_find_further(struct ground *w, size_t max_bytes);
 
+/* The third by what it holds. 1, 0 if it is not told, -errno. */
+int geometry_fill_third(struct ground *w, size_t max_bytes);
+
 #endif

@@ -28,14 +28,6 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
  * cost, is noise. */
 #define NOISES		3
 #define NOISE		0.004
-/* A miss costs so many hits more, and so many steps of the clock, where one load tells it; so
- * many hits where translation does not matter. What takes longer was interrupted. */
-#define FAR		1.0
-#define STEPS		4
-#define VERY_FAR	3
-#define GONE_NS		1000
-/* Loads that do not conflict and cost as much as a miss, of all, at most. */
-#define STRAYS_MOST	0.25
 /* Lines in a set of the level above, over its ways, so that all miss it. */
 #define CROWD		5
 /* Lines that wash out a level, over those that begin to overflow it. */
@@ -67,12 +59,8 @@ int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npa
 	for (size_t i = 0; i < npages; i++)
 		last = MAX(last, pages[i]);
 	h->is_measured = calloc((size_t)last + 1, 1);
-	if (h->singly) {
-		h->windows = malloc((npages + HUNT_WAYS) * sizeof(*h->windows));
-		h->cycles = malloc((npages + HUNT_WAYS) * sizeof(*h->cycles));
-	}
 	if (h->ring && h->list && h->places && h->is_measured &&
-	    (!h->singly || (h->windows && h->cycles)))
+	    (!h->singly || !singly_open(h)))
 		return 0;
 	hunt_close(h);
 	return -ENOMEM;
@@ -84,12 +72,9 @@ void hunt_close(struct hunt *h)
 	free(h->list);
 	free(h->places);
 	free(h->is_measured);
-	free(h->windows);
-	free(h->cycles);
+	singly_close(h);
 	h->ring = h->list = h->places = NULL;
 	h->is_measured = NULL;
-	h->windows = NULL;
-	h->cycles = NULL;
 }
 
 /*
@@ -246,55 +231,10 @@ static int is_brief(const struct hunt *h)
 	return h->brief || h->t->nring > MANY_LINES;
 }
 
-int hunt_is_singly(const struct hunt *h)
-{
-	return h->singly && h->penalty > FAR * h->hit &&
-	       h->penalty > STEPS * trial_cycles(h->t, (double)h->t->step * h->t->meter->tick_ns);
-}
-
-/* Loads a turn of the ring at hand that cost so much more than @clean as a miss does. */
-static double count_loads(struct hunt *h, double warm, unsigned int turns, double clean)
-{
-	const size_t n = h->t->nring;
-	const double extra = h->second_hit > 0 ? h->penalty / 2 : fmin(h->penalty / 2, h->hit);
-	const double most = clean + trial_cycles(h->t, GONE_NS);
-	size_t misses = 0;
-
-	trial_walk(h->t, warm);
-	for (unsigned int turn = 0; turn < turns; turn++) {
-		trial_loads(h->t, n, h->windows, n, h->cycles);
-		for (size_t i = 0; i < n; i++)
-			misses += h->cycles[i] > clean + extra && h->cycles[i] < most;
-	}
-	return (double)misses / turns;
-}
-
 /* Misses a turn of the ring at hand, which costs @clean a load without any. */
 static double look_for_misses(struct hunt *h, double warm, unsigned int turns, double clean)
 {
-	if (h->strays >= 0)
-		return fmax(count_loads(h, warm, turns, clean) - h->strays, 0);
 	return (trial_look(h->t, warm, turns) - clean) * (double)h->t->nring / h->penalty;
-}
-
-/*
- * What @pages would cost without any, where that is needed, and how many loads would look
- * like one. If many do, loads that do not conflict are not to be had, and means tell more.
- */
-static int cost_without(struct hunt *h, const uint32_t *pages, size_t n, double *clean)
-{
-	int err;
-
-	*clean = h->hit;
-	h->strays = hunt_is_singly(h) ? 0 : -1;
-	if (!h->strays && h->second_hit > 0 && h->penalty > VERY_FAR * h->hit)
-		return 0;
-	err = hunt_clean_cost(h, pages, n, clean);
-	if (!err && !h->strays)
-		h->strays = count_loads(h, 1, HUNT_TURNS, h->t->cycles);
-	if (h->strays > STRAYS_MOST * (double)n)
-		h->strays = -1;
-	return err;
 }
 
 /* Misses a turn of the ring at hand, 0 as soon as there was none in two looks. */
@@ -307,7 +247,7 @@ static double settled_misses(struct hunt *h, double clean)
 
 	for (int i = 0; i < looks; i++) {
 		misses = look_for_misses(h, warm_turns[i], HUNT_TURNS, clean);
-		noise = h->strays >= 0 ? 0 : fmin(NOISES * h->t->noise, NOISE * clean);
+		noise = fmin(NOISES * h->t->noise, NOISE * clean);
 		least = fmax(fmax(LEAST_MISSES, h->least), noise * n / h->penalty);
 		if (misses < least && ++none > 1)
 			return 0;
@@ -337,20 +277,22 @@ static int places_overflow(struct hunt *h, const uint32_t *places, const uint32_
 			   size_t n, size_t tail)
 {
 	double clean, misses, some = 0;
-	int err = trial_tick(h->t), none = 0;
+	int err, none = 0;
 
+	if (h->singly)
+		return singly_overflow(h, places, n, tail);
+	err = trial_tick(h->t);
 	if (!err)
 		err = trial_ring(h->t, places, n, tail);
 	if (err)
 		return err;
 	/* Mostly it costs no more than a hit: then translation costs nothing either. */
-	h->strays = hunt_is_singly(h) ? 0 : -1;
 	misses = look_for_misses(h, warm_turns[0], HUNT_TURNS, h->hit - h->kept / (double)n);
 	if (misses < fmax(LEAST_MISSES, h->least))
 		return 0;
 	for (int order = 0; !err && order < orders_of(h, misses, none); order++) {
 		/* Each time: what disturbs may have come and gone. */
-		err = cost_without(h, pages, n, &clean);
+		err = hunt_clean_cost(h, pages, n, &clean);
 		if (!err && h->washes && order)
 			err = hunt_wash(h, pages, n, h->rise);
 		if (!err)
@@ -384,29 +326,6 @@ int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_
 {
 	list_pages(h, places, n);
 	return places_overflow(h, places, h->list, n, tail);
-}
-
-int hunt_places_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, int orders,
-		       double *mean, double *spread)
-{
-	double clean = 0, sum = 0, cleans = 0, squares = 0;
-	int err = 0;
-
-	list_pages(h, places, n);
-	for (int i = 0; i < orders && !err; i++) {
-		err = cost_without(h, h->list, n, &clean);
-		if (!err)
-			err = trial_ring(h->t, places, n, tail);
-		if (err)
-			break;
-		sum += look_for_misses(h, WARM_ENOUGH, HUNT_TURNS, clean);
-		cleans += clean;
-		squares += clean * clean;
-	}
-	*mean = sum / orders;
-	*spread = sqrt(fmax(squares - cleans * cleans / orders, 0) / (orders - 1)) *
-		  (double)n / h->penalty;
-	return err;
 }
 
 int hunt_is_among(const uint32_t *x, size_t n, uint32_t page)
@@ -462,7 +381,11 @@ static int count_misses(struct hunt *h, const uint32_t *pages, size_t n, int flu
 	memcpy(h->list, pages, n * sizeof(*pages));
 	if (flush)
 		all = with_flush(h, h->list, n);
-	err = cost_without(h, h->list, all, &clean);
+	if (h->singly) {
+		to_places(h, h->list, all, 1, h->places);
+		return singly_misses(h, h->places, all, all - n, misses);
+	}
+	err = hunt_clean_cost(h, h->list, all, &clean);
 	/* After that: some of them were at the hunt's offset there, in another order. */
 	if (!err && wash)
 		err = hunt_wash(h, h->list, all, h->rise);

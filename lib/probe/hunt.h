@@ -45,13 +45,14 @@ struct gauge {
  * @penalty: cycles that a miss costs more
  * @rise: lines at which it was seen to overflow
  * @least: misses a turn that are no noise, where a class tells more than half a miss
+ * @used: of the lines that the last class was looked for among, those that were looked at:
+ *        of a class that overflows first there are more than of others
  * @until: loads of the trial after which no class is looked for any more
  * @brief: a wrong answer is soon found out: look once
  * @hasty: members that are not do little harm, nor does a class that is none: look once
  * @pure: no flush line is of a class that is looked for
  * @washes: other lines are walked before each further order of a ring
- * @singly: a miss costs so much more than a hit that loads are looked at one by one: no
- *          matter that hits cost more in one set than in another
+ * @singly: nothing disturbs, and the clock is fine: loads are looked at one by one
  */
 struct hunt {
 	struct trial *t;
@@ -69,12 +70,13 @@ struct hunt {
 	double penalty;
 	size_t rise;
 	double least;
+	size_t used;
 	uint64_t until;
 	int brief, hasty, pure, washes, singly;
 	uint32_t *ring, *list, *places;	/* room for the pool */
-	struct meter_window *windows;	/* the same, if singly */
-	double *cycles;
-	double strays;	/* of the ring at hand: less than 0 if means are to tell its misses */
+	uint32_t *order, *apart;	/* the same, if singly */
+	struct meter_window *windows;
+	double *clean, *more;
 	unsigned char *is_measured;	/* by page: none to wash with */
 };
 
@@ -135,13 +137,6 @@ int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n);
 int hunt_places_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail);
 
 /*
- * Misses a turn of such places, to *@mean of so many orders, by noise also less than 0; to
- * *@spread how much clean costs differ, in misses. 0, -errno.
- */
-int hunt_places_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, int orders,
-		       double *mean, double *spread);
-
-/*
  * Of *@n pages that overflow some set fewer that do, to the front, *@n of them; by which
  * of them are seen to miss. 0, -errno.
  */
@@ -166,8 +161,24 @@ int hunt_members(struct hunt *h, const struct class *c, unsigned int ways, uint3
  */
 int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full);
 
-/* Whether a miss is told by one load: what hits cost differs by far less, and the clock steps. */
-int hunt_is_singly(const struct hunt *h);
+/*
+ * Load by load (hunt_singly.c), of @places the last @tail of which flush the level above: misses
+ * a turn of the others; whether they overflow some set; what hits and misses cost.
+ */
+/* Whether loads are to be looked at one by one if a miss costs @penalty cycles, or who knows. */
+int singly_can(const struct trial *t, double penalty);
+
+int singly_open(struct hunt *h);
+void singly_close(struct hunt *h);
+/* In one order; the pages of all that miss are marked in @missed, if that is not NULL. */
+int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
+		unsigned char *missed, double *misses);
+int singly_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, double *misses);
+int singly_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail);
+int singly_calibrate(struct hunt *h);
+/* Cycles a load of lines at the hunt's offset, without what translation costs. */
+int singly_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles);
+int singly_refine(struct hunt *h, const struct class *c, size_t n);
 
 /* Misses a turn of @n lines (with the flush lines where @flush), at length. */
 int hunt_misses(struct hunt *h, const uint32_t *pages, size_t n, int flush, double *misses);

@@ -279,7 +279,11 @@ static int find_penalty(struct hunt *h, size_t n, double *clean)
 int hunt_calibrate(struct hunt *h)
 {
 	double clean = 0, extra = 0;
-	int err = find_hit(h);
+	int err;
+
+	if (h->singly)
+		return singly_calibrate(h);
+	err = find_hit(h);
 
 	/* A pool that is too small overflows nothing. */
 	if (err == -ERANGE)
@@ -300,7 +304,11 @@ int hunt_calibrate(struct hunt *h)
 int hunt_refine(struct hunt *h, const struct class *c, size_t n)
 {
 	double clean, cycles = 0;
-	int err = hunt_clean_cost(h, c->page, n, &clean);
+	int err;
+
+	if (h->singly)
+		return singly_refine(h, c, n);
+	err = hunt_clean_cost(h, c->page, n, &clean);
 
 	if (!err)
 		err = hunt_cost(h, c->page, n, 16, 4 * HUNT_TURNS, &cycles);

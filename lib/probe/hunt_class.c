@@ -14,6 +14,8 @@
 #define SPARE_TRIES	8
 /* Pages tested at once. */
 #define GROUP_MAX	24
+/* Times that a member is seen not to overflow a set without one of the class. */
+#define TAKE_LOOKS	2
 /* Steps that may be taken back. */
 #define FAULTS		50
 
@@ -218,7 +220,7 @@ static int collect_of_few(struct hunt *h, uint32_t *from, size_t n, struct class
 {
 	int err = hunt_narrow(h, from, &n);
 
-	h->brief = h->hasty && hunt_is_singly(h);
+	h->brief = h->hasty && h->singly;
 	if (!err)
 		err = collect(h, from, n, c);
 	h->brief = 0;
@@ -239,6 +241,7 @@ int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 		if (err > 0)
 			err = collect_of_few(h, from, n, c);
 	} while (!err && !c->n && n < nfrom && h->t->loads < h->until);
+	h->used = n;
 	if (err > 0)
 		err = prune(h, c);
 	if (err > 0 && !h->pure)
@@ -266,16 +269,25 @@ struct sieve {
 };
 
 /*
- * A page that overflows a set with the flush lines alone is of another class, of
- * which they are as many as fit.
+ * A page that overflows a set with the flush lines and one line of the class less than fit is of
+ * another class, of which flush lines are as many as fit.
  */
 static int take(struct sieve *s, size_t i)
 {
 	uint32_t page = s->from[i];
-	int err = hunt_overflows(s->h, &page, 1);
+	struct class less = *s->c;
+	int over = 0, last = 1;
 
-	if (err)
-		return err < 0 ? err : 0;
+	less.n = s->ways - 1;
+	/* Any look that sees it does, or all where what disturbs is seen by some. */
+	for (int k = 0; k < TAKE_LOOKS && (s->h->singly ? !over : last); k++) {
+		last = overflow_with(s->h, &less, &page, 1);
+		if (last < 0)
+			return last;
+		over += last;
+	}
+	if (s->h->singly ? over : last)
+		return 0;
 	s->from[i] = s->from[s->found];
 	s->from[s->found++] = page;
 	return 0;

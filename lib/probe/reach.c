@@ -29,7 +29,11 @@ static int take_point(struct hunt *h, size_t n, int apart, double *cycles)
 	int err = 0;
 
 	for (unsigned int i = 0; i < DRAWS && !err; i++) {
-		pages = h->pages + sonde_rng_below(&h->t->rng, h->npages - n + 1);
+		pages = hunt_draw(h, n);
+		if (h->singly) {
+			err = singly_cost(h, pages, n, &x[i]);
+			continue;
+		}
 		err = hunt_clean_cost(h, pages, few, &clean);
 		if (!err)
 			err = hunt_cost(h, pages, n, 2, 2, &all);

@@ -14,8 +14,8 @@
 #include <sys/param.h>
 
 #include <sonde/stats.h>
+#include "line.h"
 #include "odd_factor.h"
-#include "parted.h"
 #include "stride.h"
 
 /*
@@ -38,15 +38,8 @@
 #define OFFSET_STEP	1344
 /* Offsets at which they are, at least: others may have a way of all other sets. */
 #define VOTES		3
-#define LINE_MOST	256
-/* Where lines are looked for, and the first of the offsets. */
-#define AT		LINE_MOST
-/* Orders of one line more than ways, and the share that misses if nearly all of them do. */
-#define ORDERS_AGAIN	12
-#define ALL_MISS	0.7
-/* States before that are tried, and where lines go by order of arrival. */
-#define STIRS		3
-#define STIRS_MANY	40
+/* The first of the offsets. */
+#define AT		256
 
 struct pair {
 	uint32_t same[2 * STRIDE_WAYS];
@@ -256,76 +249,6 @@ static int find_way_bytes(struct trial *t, struct stride *s)
 	return 0;
 }
 
-/*
- * Lines at and around two offsets, in any order. Where a prefetcher completes pairs, sets
- * of the two halves of one get the same lines in the same order, and some replacements
- * (FIFO) never part them again: what is in them before may.
- */
-static int stir(struct trial *t, const struct stride *s, size_t a, size_t b)
-{
-	uint32_t places[STRIDE_WAYS + 1];
-
-	for (size_t i = 0; i <= s->ways; i++)
-		places[i] = place(i * s->way_bytes + a - (b - a) +
-				  sonde_rng_below(&t->rng, 4) * (b - a));
-	return trial_ring(t, places, s->ways + 1, 0);
-}
-
-/*
- * One line more than ways, some of them at @a, the others at @b: they fit if and
- * only if that is another line. What prefetchers bring besides may crowd the two
- * sets too, but not however the lines are shared out.
- */
-static int fit_at(struct trial *t, const struct stride *s, size_t a, size_t b, int stirs,
-		  struct clean *clean, int *fit)
-{
-	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
-	int crowded = 1, err = 0;
-
-	for (int i = 0; i < 3 * stirs && crowded && !err; i++) {
-		struct pair p = { .n = 0 };
-
-		add_run(&p, shares[i % 3], s->way_bytes, 0, a);
-		add_run(&p, s->ways + 1 - shares[i % 3], s->way_bytes, shares[i % 3], b);
-		err = stir(t, s, a, b);
-		if (!err)
-			err = is_crowded(t, &p, clean, &crowded);
-	}
-	*fit = !crowded;
-	return err;
-}
-
-/*
- * The smallest distance at which they fit. Where a prefetcher fetches the next
- * line after each, that is one line too far, and lines that face each other
- * across the border of two such stretches do not fit either.
- */
-static int find_line(struct trial *t, struct stride *s, int stirs)
-{
-	const size_t at = AT;
-	struct clean clean = { .n = 0 };	/* all rings are of the same pages */
-	int fit = 0, err = fit_at(t, s, at, at, STIRS, &clean, &fit);
-	size_t d;
-
-	/* Then it is not the way's stride. */
-	if (err || fit)
-		return err;
-	for (d = METER_PLACE; d <= LINE_MOST && d < s->way_bytes && !err; d *= 2) {
-		err = fit_at(t, s, at, at + d, stirs, &clean, &fit);
-		if (fit)
-			break;
-	}
-	if (err || !fit)
-		return err;
-	s->line = (unsigned int)d;
-	if (d > METER_PLACE)
-		err = fit_at(t, s, at + d / 2, at + d, stirs, &clean, &fit);
-	if (!fit)
-		s->line /= 2;
-	s->is_doubtful = !fit || s->line > METER_LINE;
-	return err;
-}
-
 /* A ring that cannot fit: as many lines as the pool has strides. */
 static int find_beyond(struct trial *t, struct stride *s)
 {
@@ -344,91 +267,24 @@ static int find_beyond(struct trial *t, struct stride *s)
 	return err;
 }
 
-/* Lines @first to @end at the way's stride. */
-static int ring_of(struct trial *t, const struct stride *s, size_t first, size_t end)
-{
-	uint32_t places[STRIDE_WAYS];
-	size_t n = 0;
-
-	for (size_t i = first; i < end && n < STRIDE_WAYS; i++)
-		places[n++] = place(i * s->way_bytes);
-	return trial_ring(t, places, n, 0);
-}
-
-/* Of one line more than ways, what share misses: in another order, or come anew. */
-static int share_of_misses(struct trial *t, const struct stride *s, int anew, double *share)
-{
-	const size_t n = s->ways + 1;
-	int err = trial_tick(t);
-
-	if (!err && anew)
-		err = ring_of(t, s, n, 3 * n);
-	if (!err)
-		err = ring_of(t, s, 0, n);
-	if (!err)
-		*share = (trial_look(t, WARM_TURNS, TURNS) - s->hit) / (s->beyond - s->hit);
-	return err;
-}
-
-/*
- * Whether lines go by order of arrival alone (goes_by_use() in survey.c says how that shows).
- * Then two lines that a prefetcher of pairs brings look like one in most states.
- */
-static int goes_by_order(struct trial *t, const struct stride *s, int *by_order)
-{
-	double anew[ORDERS], again[ORDERS_AGAIN];
-	int err = 0;
-
-	for (int i = 0; i < ORDERS && !err; i++)
-		err = share_of_misses(t, s, 1, &anew[i]);
-	for (int i = 0; i < ORDERS_AGAIN && !err; i++)
-		err = share_of_misses(t, s, 0, &again[i]);
-	if (err)
-		return err;
-	sonde_stats_sort(anew, ORDERS);
-	sonde_stats_sort(again, ORDERS_AGAIN);
-	/* Two orders of three lines are all there are. */
-	*by_order = anew[ORDERS - 1] > ALL_MISS &&
-		    (s->ways <= 2 || again[ORDERS_AGAIN / 4] < ALL_MISS);
-	return 0;
-}
-
-/* Pages with a line of one set each, at any offset. */
-static size_t pages_of_set(const struct stride *s, uint32_t *page)
+/* Its lines: of as many pages as fit half of the ways, a line each. */
+static int find_line(struct trial *t, struct stride *s)
 {
 	const size_t step = MAX(s->way_bytes / METER_CHUNK, 1);
-	const size_t n = MIN(2 * s->ways + 2, STRIDE_CHUNKS / step);
-
-	for (size_t i = 0; i < n; i++)
-		page[i] = (uint32_t)(i * step);
-	return n;
-}
-
-/* The smallest distance at which lines are seen to be two, whatever goes first. */
-static int part_lines(struct trial *t, struct stride *s)
-{
-	uint32_t page[2 * STRIDE_WAYS + 2], at = (uint32_t)MIN(s->way_bytes, METER_CHUNK) / 2;
-	const struct parted set = {
-		.t = t, .page = page, .n = pages_of_set(s, page), .ways = s->ways,
-		.penalty = s->beyond - s->hit,
+	uint32_t page[LINE_SET_MOST];
+	const struct line_set set = {
+		.page = page, .n = MIN(MAX(s->ways / 2, 1) * step, LINE_SET_MOST),
+		.missed = fmax(s->beyond - s->hit, s->hit),
 	};
-	int parted;
 
-	for (uint32_t d = METER_PLACE; d <= LINE_MOST && d < at && s->is_doubtful; d *= 2) {
-		parted = parted_line(&set, at, d);
-		if (parted < 0)
-			return parted;
-		if (parted > 1) {
-			s->line = d;
-			s->is_doubtful = 0;
-		}
-	}
-	return 0;
+	for (size_t i = 0; i < set.n; i++)
+		page[i] = (uint32_t)i;
+	return line_find(t, &set, &s->line);
 }
 
 static int find_once(struct trial *t, struct stride *s)
 {
-	int err, by_order = 0;
+	int err;
 
 	memset(s, 0, sizeof(*s));
 	err = count_ways(t, s);
@@ -440,22 +296,13 @@ static int find_once(struct trial *t, struct stride *s)
 	if (!err)
 		err = find_beyond(t, s);
 	if (!err)
-		err = goes_by_order(t, s, &by_order);
-	if (!err)
-		err = find_line(t, s, by_order ? STIRS_MANY : STIRS);
-	/* Where they are longer than most, or seem to be half as long as where they fit. */
-	s->is_doubtful = s->is_doubtful && by_order;
-	if (s->is_doubtful && !err)
-		err = part_lines(t, s);
-	if (s->is_doubtful)
-		s->line = METER_LINE;
+		err = find_line(t, s);
 	return err;
 }
 
 static int is_same(const struct stride *a, const struct stride *b)
 {
-	return a->ways == b->ways && a->way_bytes == b->way_bytes && a->line == b->line &&
-	       a->is_doubtful == b->is_doubtful;
+	return a->ways == b->ways && a->way_bytes == b->way_bytes && a->line == b->line;
 }
 
 int stride_is_usual(const struct stride *s)

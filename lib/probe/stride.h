@@ -20,7 +20,6 @@
  * @ways: lines at one stride that fit, 0: no knee
  * @way_bytes: smallest stride at which no more fit
  * @line: bytes of a line, 0: not told
- * @is_doubtful: it may as well be half or twice as long
  * @hit: cycles of a hit
  * @beyond: cycles where nothing fits
  * @agree: share of offsets at which as many lines as ways were seen to fit
@@ -30,7 +29,6 @@ struct stride {
 	unsigned int ways;
 	size_t way_bytes;
 	unsigned int line;
-	int is_doubtful;
 	double hit, beyond;
 	double agree;
 	int is_sure;

@@ -6,8 +6,8 @@
 #include <sys/param.h>
 
 #include <sonde/stats.h>
+#include "line.h"
 #include "odd_factor.h"
-#include "parted.h"
 #include "shuffle.h"
 #include "survey.h"
 
@@ -21,30 +21,12 @@
 #define SWEEP_FACTOR	5 / 2
 #define SWEEP_ORDERS	6
 #define SWEEP_DRAWS	4
-#define LINE_MOST	256
 /* Orders of one line more than ways, and the share of what they miss that is noise. */
 #define NOISE_ORDERS	8
 #define NOISE_SHARE	0.3
-/* Orders of one line more than ways; the shares of them that miss, less and more than
- * these, if all or half of them do; of the orders, most and some. */
-#define USE_ORDERS	12
-#define USE_ALL		0.9
-#define USE_HALF	0.6
-#define USE_MOST	9
-#define USE_SOME	2
-/* Orders in which lines that fit once are looked at again, and misses a turn that they then
- * have in the mean: in a set that is too small at least one. */
-#define FIT_ORDERS	8
-#define FIT_MORE	24
-#define FITS		0.6
-/* Clean costs that differ by less, in misses, do not make lines fit that do not. */
-#define STEADY		0.3
-/* Classes that are to agree that it is by use. */
-#define BY_USE		2
-/* Where lines begin that may be seen to be two: those before are in the page as well. */
-#define PARTED_AT	(METER_CHUNK / 2)
-/* States before that are tried. */
-#define STIRS		8
+/* Draws of as many members as ways, and those that may seem to miss. */
+#define SUBSETS		8
+#define SUBSETS_OVER	1
 /* Between the offsets of classes: even lines, so that what a prefetcher brings after
  * a line of the other half of a pair is in neither. */
 #define OFFSET_STEP	1280
@@ -52,10 +34,8 @@
 #define LINES_MIN	48
 /* Lines of classes to be found before they tell how many classes there are. */
 #define FOUND_LEAST	30
-/* Draws and members agree if they differ by less than this share, or two standard errors. */
-#define AGREES		0.1
-/* A count and an estimate that differ by more than this factor contradict each other. */
-#define CONTRADICTION	1.25
+/* What these tell differs by less than this factor. */
+#define MEMBERS_ALIKE	1.6
 
 size_t survey_others(const struct survey *s, const struct hunt *h, const struct class *c,
 		     uint32_t *out)
@@ -97,7 +77,7 @@ static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
 		.first_hit = s->first->hit, .first_lines = stride_lines(s->first),
 		.second_hit = s->second_hit, .second_lines = s->second_lines,
 		.until = s->until, .washes = s->washes,
-		.singly = !s->t->meter->is_guest,
+		.singly = singly_can(s->t, s->penalty),
 	};
 	return hunt_open(h, s->t, s->pages, s->npages);
 }
@@ -113,7 +93,7 @@ static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset, int is_
 		h->rise = s->rise;
 	}
 	/* Loads one by one need no more. */
-	if (!err && is_told && hunt_is_singly(h))
+	if (!err && is_told && h->singly)
 		err = 1;
 	else if (!err)
 		err = hunt_calibrate(h);
@@ -128,24 +108,78 @@ static unsigned int crowd_of(const struct survey *s, unsigned int ways)
 	return MAX(ways * SWEEP_FACTOR, ways + s->above + 2);
 }
 
-/* Lines beyond the smallest set, for the sweep; what is not there is not swept. */
+/* Of the @n pages of @from those first that had no part in finding the class. How many. */
+static size_t put_fresh_first(const struct hunt *h, uint32_t *from, size_t n, const uint32_t *used)
+{
+	size_t fresh = 0;
+
+	for (size_t i = 0; i < h->used; i++)
+		h->is_measured[used[i]] = 1;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t page = from[i];
+
+		if (h->is_measured[page])
+			continue;
+		from[i] = from[fresh];
+		from[fresh++] = page;
+	}
+	for (size_t i = 0; i < h->used; i++)
+		h->is_measured[used[i]] = 0;
+	return fresh;
+}
+
+/*
+ * Where something disturbs, some members are not seen. Of those that another look at the same
+ * pages sees, the share that the first one saw is what it saw of all: as if that had been asked
+ * of so many pages only. @pages: the found ones first.
+ */
+static int look_again(struct survey *s, struct hunt *h, const struct class *c, uint32_t *pages,
+		      struct sweep *w)
+{
+	uint32_t first[HUNT_WAYS];
+	size_t again, tested, both = 0;
+	int err;
+
+	memcpy(first, pages, w->found * sizeof(*first));
+	shuffle(&s->t->rng, pages, w->tested);
+	err = hunt_members(h, c, w->ways, pages, w->tested, w->tested, &again, &tested);
+	for (size_t i = 0; i < again; i++)
+		both += (size_t)hunt_is_among(first, w->found, pages[i]);
+	w->tested = again ? w->tested * both / again : 0;
+	w->found = both ? w->found : 0;
+	return err;
+}
+
+/*
+ * Lines beyond the smallest set, for the sweep; what is not there is not swept. @from: what the
+ * class was found among.
+ */
 static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *from)
 {
 	struct sweep *w = &s->sweep[s->nsweeps];
-	size_t n = survey_others(s, h, c, from), found, tested, want;
-	unsigned int ways = (unsigned int)c->n - 1;
+	const unsigned int ways = (unsigned int)c->n - 1;
+	const size_t want = MIN(MAX(crowd_of(s, ways), LINES_MIN), HUNT_WAYS) - c->n;
+	uint32_t *others = malloc(s->npages * sizeof(*others));
+	size_t n, fresh, more = 0, tested;
 	int err;
 
-	want = MIN(MAX(crowd_of(s, ways), LINES_MIN), HUNT_WAYS) - c->n;
-	shuffle(&s->t->rng, from, n);
-	err = hunt_members(h, c, ways, from, n, want, &found, &tested);
-	if (err)
-		return err;
-	w->found = found;
-	w->members = (double)c->n + (double)(found * n) / (double)(tested ? tested : 1);
-	memcpy(c->page + c->n, from, found * sizeof(*from));
-	c->n += found;
-	return 0;
+	if (!others)
+		return -ENOMEM;
+	n = survey_others(s, h, c, others);
+	shuffle(&s->t->rng, others, n);
+	fresh = put_fresh_first(h, others, n, from);
+	err = hunt_members(h, c, ways, others, fresh, want, &w->found, &w->tested);
+	memcpy(c->page + c->n, others, w->found * sizeof(*others));
+	if (!err && w->found < want)
+		err = hunt_members(h, c, ways, others + fresh, n - fresh, want - w->found, &more,
+				   &tested);
+	memcpy(c->page + c->n + w->found, others + fresh, more * sizeof(*others));
+	more += w->found;
+	if (!err && !h->singly)
+		err = look_again(s, h, c, others, w);
+	c->n += more;
+	free(others);
+	return err;
 }
 
 /* As many as ways may miss as long as a stranger stays: in another order it goes. */
@@ -198,6 +232,27 @@ static int is_one_less(const struct survey *s, const struct sweep *w)
 }
 
 /*
+ * As many as ways fit, whichever of the members they are. Of two sets of half as many, each of
+ * which alone misses too seldom to be seen, more fall into one than fit. 1, 0, -errno.
+ */
+static int is_one_set(struct hunt *h, const struct class *c, unsigned int ways)
+{
+	struct class some = *c;
+	unsigned int over = 0;
+	double least = 0;
+	int err;
+
+	for (int i = 0; i < SUBSETS; i++) {
+		shuffle(&h->t->rng, some.page, some.n);
+		err = least_misses(h, &some, ways, &least);
+		if (err)
+			return err;
+		over += least > 0.5;
+	}
+	return over <= SUBSETS_OVER;
+}
+
+/*
  * A line more than ways, of lines that are there in any order, which in FIFO make few miss:
  * far fewer misses than most orders have are noise.
  */
@@ -237,179 +292,20 @@ static void judge_holding(struct survey *s, struct hunt *h, const struct class *
 		s->holding = HOLDING_OTHER;
 }
 
-/*
- * Lines of the class at and around two offsets, in any order. Where a prefetcher completes
- * pairs, sets of the two halves of one get the same pages in the same order, and some
- * replacements (FIFO) never part them again: both overflow then. What is in them before
- * may part them.
- */
-static int stir(struct hunt *h, const struct class *c, size_t n, uint32_t a, uint32_t b)
-{
-	uint32_t places[HUNT_WAYS];
-
-	for (size_t i = 0; i < n; i++)
-		places[i] = (c->page[i] * METER_CHUNK + a - (b - a) +
-			     (uint32_t)sonde_rng_below(&h->t->rng, 4) * (b - a)) / METER_PLACE;
-	return trial_ring(h->t, places, n, 0);
-}
-
-/* Lines fit, but clean costs are noisy and in the mean they miss; fit; are seen to be two. */
-enum { FITS_ONCE = 1, FITS_SURELY, PARTED };
-
-/*
- * As in the first level (stride.c): one line of the class more than ways. FITS_ONCE,
- * FITS_SURELY, 0, -errno.
- */
-static int fit_at(struct survey *s, struct hunt *h, const struct class *c, uint32_t a, uint32_t b)
-{
-	const size_t shares[] = { (s->ways + 1) / 2, s->ways, 1 };
-	uint32_t places[3 * HUNT_WAYS];
-	int over = 1, fit = 0, err;
-	double mean, spread;
-
-	for (int k = 0; k < 3 * STIRS && fit < FITS_SURELY; k++) {
-		size_t n = 0;
-
-		over = stir(h, c, s->ways + 1, a, b);
-		if (over < 0)
-			break;
-		for (size_t i = 0; i <= s->ways; i++)
-			places[n++] = (c->page[i] * METER_CHUNK + (i < shares[k % 3] ? a : b)) /
-				      METER_PLACE;
-		for (size_t i = 0; i < h->nflush; i++) {
-			places[n++] = (h->flush[i] * METER_CHUNK + a) / METER_PLACE;
-			places[n++] = (h->flush[i] * METER_CHUNK + b) / METER_PLACE;
-		}
-		over = hunt_places_overflow(h, places, n, 2 * h->nflush);
-		if (over < 0)
-			break;
-		if (over)
-			continue;
-		err = hunt_places_misses(h, places, n, 2 * h->nflush, FIT_ORDERS, &mean, &spread);
-		if (!err && mean < FITS && spread > STEADY)
-			err = hunt_places_misses(h, places, n, 2 * h->nflush, FIT_MORE, &mean,
-						 &spread);
-		if (err)
-			return err;
-		fit = mean < FITS || spread < STEADY ? FITS_SURELY : FITS_ONCE;
-	}
-	return over < 0 ? over : fit;
-}
-
-/*
- * Whether a line that was used stays longer, or chance decides. If not, sets of the two
- * halves of a pair that a prefetcher completes hold the same pages whatever is done (stir).
- * What goes by order of arrival alone (FIFO) makes all of one line more than ways miss if
- * they come anew, and if they are there in another order as many of them as come round in
- * 1, 2, 3 turns: all, half, a third. 1, 0, -errno.
- */
-static int goes_by_use(struct survey *s, struct hunt *h, const struct class *c)
-{
-	const struct sweep *w = &s->sweep[s->nsweeps - 1];
-	const double n = s->ways + 1;
-	int all = 0, between = 0, err = 0;
-	double x;
-
-	if (w->miss[s->ways + 1] < USE_ALL * n && w->miss[s->ways + 2] < USE_ALL * (n + 1))
-		return 1;
-	for (int i = 0; i < USE_ORDERS && !err; i++) {
-		err = hunt_misses_again(h, c->page, s->ways + 1, &x);
-		all += x > USE_ALL * n;
-		between += x > USE_HALF * n && x < USE_ALL * n;
-	}
-	/* Two orders of three lines are all there are. */
-	return err ? err : s->ways > 2 && (all + between >= USE_MOST || between >= USE_SOME);
-}
-
-/* Whether lines at a distance are seen to be two, and where they could be pairs, no such. */
-static int is_parted(struct survey *s, struct hunt *h, const struct class *c, uint32_t d)
-{
-	const struct parted set = {
-		.t = h->t, .page = c->page, .n = c->n, .ways = s->ways,
-		.flush = h->flush, .nflush = h->nflush, .penalty = fmax(h->penalty, h->hit),
-	};
-
-	return d > s->first->line ? parted_line(&set, PARTED_AT, d) :
-				    parted_look(&set, PARTED_AT, PARTED_AT + d, d);
-}
-
-/*
- * The smallest distance at which lines of a class are seen to be two, or fit, to *@d. PARTED,
- * FITS_SURELY, FITS_ONCE, 0, -errno.
- */
-static int find_apart(struct survey *s, struct hunt *h, const struct class *c, uint32_t *d)
-{
-	uint32_t once = 0;
-	int fit, longer;
-
-	for (*d = s->first->line; *d <= LINE_MOST; *d *= 2) {
-		fit = is_parted(s, h, c, *d);
-		if (fit)
-			return fit < 0 ? fit : PARTED;
-		fit = once ? 0 : fit_at(s, h, c, LINE_MOST, LINE_MOST + *d);
-		/* Where what prefetchers bring shows lines twice as long, it was chance. */
-		longer = fit == FITS_SURELY ? is_parted(s, h, c, 2 * *d) : 0;
-		if (longer)
-			fit = longer < 0 ? longer : FITS_ONCE;
-		if (fit < 0 || fit == FITS_SURELY)
-			return fit;
-		if (fit)
-			once = *d;
-	}
-	*d = once;
-	return once ? FITS_ONCE : 0;
-}
-
-/*
- * The smallest distance at which they are two in any class; half of it where in none they fit
- * across a border of such stretches either, as in the first level (stride.c).
- */
+/* Lines of the level: all classes that tell them have to tell the same. */
 static int find_line(struct survey *s, struct hunt *h, const struct class *c)
 {
-	int fit, across = 1, by_use = 0;
-	uint32_t d;
+	const struct line_set set = {
+		.page = c->page, .n = MAX(s->ways / 2, 1), .flush = h->flush, .nflush = h->nflush,
+		.missed = fmin(h->penalty, h->hit),
+	};
+	unsigned int line = 0;
+	int err = line_find(h->t, &set, &line);
 
-	/* Lines go back and forth between it and the level above. */
-	if (s->holding == HOLDING_OTHER) {
-		s->line = s->line_above ? s->line_above : s->first->line;
-		return 0;
-	}
-	fit = find_apart(s, h, c, &d);
-	if (fit <= 0)
-		return fit;
-	if (fit != PARTED && d > s->first->line)
-		across = fit_at(s, h, c, LINE_MOST + d / 2, LINE_MOST + d);
-	if (across > 0 && d > s->first->line && !s->line_above)
-		by_use = fit == PARTED ? 1 : goes_by_use(s, h, c);
-	if (across < 0 || by_use < 0)
-		return across < 0 ? across : by_use;
-	if (!s->apart || d < s->apart)
-		s->napart = s->nsure = s->nacross = s->by_use = 0;
-	if (s->napart && d > s->apart)
-		return 0;
-	s->apart = d;
-	s->napart++;
-	s->nsure += fit != FITS_ONCE;
-	s->nacross += across > 0;
-	s->by_use += by_use;
-	s->line = s->nacross ? d : d / 2;
-	/*
-	 * Where every load misses the level above, a prefetcher that completes pairs of
-	 * lines does all that lines twice as long do. There are such prefetchers, and
-	 * no such lines.
-	 */
-	if (s->line == 2 * s->line_above)
-		s->line = s->line_above;
-	return 0;
-}
-
-int survey_has_line(const struct survey *s, const struct stride *first)
-{
-	if (!s->line || (s->napart && !s->nsure))
-		return 0;
-	if (s->line > first->line)
-		return s->nacross == s->napart && s->by_use >= BY_USE;
-	return !first->is_doubtful;
+	if (s->line && line && line != s->line)
+		s->lines_differ = 1;
+	s->line = s->lines_differ ? 0 : line ? line : s->line;
+	return err;
 }
 
 static void vote(struct survey *s)
@@ -429,8 +325,8 @@ static void vote(struct survey *s)
 	/* What was told by classes that were outvoted. */
 	if (before && s->ways != before) {
 		s->nestimates = 0;
-		s->found = 0;
-		s->members = s->among = 0;
+		s->nmembers = 0;
+		s->by_members = s->classes = 0;
 	}
 }
 
@@ -472,7 +368,12 @@ static int look_at(struct survey *s, struct hunt *h, uint32_t *from, struct clas
 		w->ways--;
 	if (!err)
 		err = tell_noise(h, c, w);
-	if (err)
+	if (!err && !h->singly) {
+		err = is_one_set(h, c, w->ways);
+		if (!err)
+			return 0;
+	}
+	if (err < 0)
 		return err;
 	s->nsweeps++;
 	return 1;
@@ -504,91 +405,56 @@ static int is_softer(const struct survey *s)
 	       w->miss[w->ways + 1] + 1 < at_hand->miss[w->ways + 1];
 }
 
-static int contradict(double a, double b)
+/* Classes that lines of each class that was found make, ascending, to @x. */
+static unsigned int by_each(const struct survey *s, double *x)
 {
-	return a > CONTRADICTION * b || b > CONTRADICTION * a;
+	for (unsigned int i = 0; i < s->nmembers; i++)
+		x[i] = (double)s->tested[i] / (double)s->found[i];
+	sonde_stats_sort(x, s->nmembers);
+	return s->nmembers;
 }
 
 /*
- * Classes by how many lines of the pool are of one of them, to *@classes: less exact
- * than draws, but no matter what comes and goes, and what the next level misses. 0 if
- * too few were found to tell.
+ * Of the class that was just found: how many classes there are, by the share of lines that are of
+ * one, among those that had no part in finding it. One that tells far more or less than most is
+ * none.
  */
-static int count_by_members(const struct survey *s, double *classes, double *se)
-{
-	if (s->found < FOUND_LEAST)
-		return 0;
-	*classes = s->among / s->members;
-	*se = *classes / sqrt((double)s->found);
-	return 1;
-}
-
-/* By draws of several classes: the median of the @n in @x, and an error that covers them. */
-static void take_median(struct survey *s, double *x, unsigned int n, double se)
-{
-	sonde_stats_sort(x, n);
-	s->classes = sonde_stats_median(x, n);
-	s->classes_se = fmax(se, (x[n - 1] - x[0]) / 2);
-}
-
-/*
- * Draws that members of the classes contradict do not count: where something disturbs, or
- * where they miss the next level too, more misses are seen than there are. Of an
- * exclusive level members alone count: lines come and go in draws as they do not in the sweep.
- */
-static void combine_estimates(struct survey *s)
-{
-	double x[SURVEY_CLASSES], members = s->classes, se = 0, x_se = 0;
-	unsigned int n = 0;
-	int told = count_by_members(s, &members, &se);
-
-	s->estimate[s->nestimates] = s->classes;
-	s->estimate_se[s->nestimates++] = s->classes_se;
-	for (unsigned int i = 0; i < s->nestimates; i++) {
-		if (told && fabs(s->estimate[i] - members) > fmax(2 * se, AGREES * members))
-			continue;
-		x[n++] = s->estimate[i];
-		x_se = fmax(x_se, s->estimate_se[i]);
-	}
-	s->agreed = told ? n : 0;
-	s->by_members = told ? members : 0;
-	if (told && s->holding == HOLDING_OTHER) {
-		s->classes = members;
-		s->classes_se = se;
-	} else if (n) {
-		take_median(s, x, n, x_se);
-	} else {
-		memcpy(x, s->estimate, sizeof(x));
-		take_median(s, x, s->nestimates, s->classes_se);
-	}
-}
-
-/* Of the class that was just found. */
 static void add_members(struct survey *s)
 {
 	const struct sweep *w = &s->sweep[s->nsweeps - 1];
+	double x[SURVEY_MEMBERS], most, found = 0, tested = 0;
 
-	s->found += w->found;
-	s->members += w->members;
-	s->among += (double)s->npages;
+	if (w->found && s->nmembers < SURVEY_MEMBERS) {
+		s->found[s->nmembers] = w->found;
+		s->tested[s->nmembers++] = w->tested;
+	}
+	most = s->nmembers ? sonde_stats_median(x, by_each(s, x)) : 0;
+	for (unsigned int i = 0; i < s->nmembers; i++) {
+		double one = (double)s->tested[i] / (double)s->found[i];
+
+		if (one < most / MEMBERS_ALIKE || one > most * MEMBERS_ALIKE)
+			continue;
+		found += (double)s->found[i];
+		tested += (double)s->tested[i];
+	}
+	if (found >= FOUND_LEAST) {
+		s->by_members = tested / found;
+		s->members_se = s->by_members / sqrt(found);
+	}
+	s->classes = s->by_members;
+	s->classes_se = s->members_se;
 }
 
 /* What needs a class whose ways are known to be right. */
 static int study(struct survey *s, struct hunt *h, const struct class *c)
 {
-	const struct sweep *w = &s->sweep[s->nsweeps - 1];
-	int err = 0;
+	int err;
 
 	if (s->holding == HOLDING_UNKNOWN)
 		judge_holding(s, h, c);
 	err = find_line(s, h, c);
-	if (!err)
-		err = survey_count(s, h, w);
-	if (!err && w == &s->sweep[s->last])
-		s->drawn = s->classes;
-	if (!err)
-		combine_estimates(s);
-	return err;
+	/* Draws tell less where members do, unless something disturbs. */
+	return err || (h->singly && s->by_members > 0) ? err : survey_draw(s, h);
 }
 
 int survey_resume(struct survey *s, struct hunt *h)
@@ -605,10 +471,8 @@ int survey_resume(struct survey *s, struct hunt *h)
 	return err;
 }
 
-static int count_exactly(struct survey *s)
+int survey_count_all(struct survey *s)
 {
-	const double estimate = s->classes;
-	double members = estimate, se;
 	struct hunt h;
 	int err;
 
@@ -617,10 +481,6 @@ static int count_exactly(struct survey *s)
 	if (!err)
 		err = survey_count_exactly(s, &h);
 	hunt_close(&h);
-	count_by_members(s, &members, &se);
-	/* Then none of them is to be believed. */
-	if (s->sorted && contradict(s->classes, estimate) && contradict(s->classes, members))
-		s->classes_se = s->classes;
 	return err;
 }
 
@@ -655,8 +515,7 @@ int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 	memcpy(s->flush, flush, s->nflush * sizeof(*flush));
 	*w = (struct sweep){ .offset = s->offset, .ways = ways };
 	err = survey_resume(s, &h);
-	/* Of so many sets that others are not told by the brim. */
-	if (!err && !s->exact)
+	if (!err)
 		err = grow(s, &h, &all, from);
 	if (!err)
 		err = hunt_refine(&h, &all, MIN(crowd_of(s, ways), all.n));
@@ -673,17 +532,6 @@ int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 	hunt_close(&h);
 	free(from);
 	return err ? err : s->nsweeps > 0;
-}
-
-int survey_estimate(struct survey *s)
-{
-	struct hunt h;
-	int err = survey_resume(s, &h);
-
-	if (!err)
-		err = survey_count(s, &h, &s->sweep[0]);
-	hunt_close(&h);
-	return err;
 }
 
 int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
@@ -748,7 +596,7 @@ int survey_level(struct survey *s)
 	}
 	free(from);
 	if (err >= 0 && s->ways && s->exact)
-		err = count_exactly(s);
+		err = survey_count_all(s);
 	return err < 0 ? err : 0;
 }
 

@@ -11,11 +11,16 @@
 #include "reach.h"
 #include "stride.h"
 
-/* Flush lines over ways of the level above: LRU needs one, others more. */
-#define SURVEY_FLUSH	3
+/*
+ * Flush lines over ways of the level above: LRU needs one, trees and ages some, and where chance
+ * decides each of a set's lines stays through 5 times as many in 1 of 150 turns.
+ */
+#define SURVEY_FLUSH	5
 /* Loads for a class of a hasty one: ten times what it takes where nothing disturbs. */
 #define SURVEY_HASTE	15000000
 #define SURVEY_CLASSES	3
+/* Classes whose members tell how many there are. */
+#define SURVEY_MEMBERS	16
 /* Most classes that are counted one by one. */
 #define SURVEY_SORTED	160
 
@@ -27,16 +32,14 @@
  * @miss: misses a turn of i lines, i in 1..@n, with flush lines
  * @least: misses a turn of a line more than ways, of those that are there in any order, of
  *         which less is noise
- * @found: lines of the class that were found beyond the smallest set
- * @members: lines that it has in the pool, by how many were looked at for those
+ * @found: lines of the class among @tested that had no part in finding it
  */
 struct sweep {
 	uint32_t offset;
 	unsigned int ways;
 	unsigned int n;
 	double miss[HUNT_WAYS + 1], least;
-	size_t found;
-	double members;
+	size_t found, tested;
 };
 
 enum holding {
@@ -60,7 +63,7 @@ enum holding {
  * @is_near: the next level is taken to be near: a miss costs two hits more at most
  * @washes: see struct hunt
  * @ways_before: ways of the classes that were found by earlier surveys, @votes_before of
- *                them: @found, @members and @among are about those
+ *                them: @found and @tested are about those
  * @patience: loads that a class is looked for; 0: some seconds of them for all
  * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
@@ -75,26 +78,20 @@ enum holding {
  *           not told
  * @classes_se: standard error of it; 0: counted
  * @sorted: of them, those that were taken out one by one, all with the same ways
- * @found: lines of the classes of @ways that were found, beyond the smallest sets
- * @members: that all these classes have in the pool, by how many were looked at for those
- * @among: lines of the pool, once for each of them
- * @estimate: of @classes, by draws, with each class that was found; @nestimates of them
+ * @found: lines of classes of @ways among @tested that had no part in finding them, of the
+ *         last @nmembers classes
+ * @by_members: @classes by these, 0 if too few were found to tell; @members_se: its error
+ * @estimate: of @classes, by draws, with each class that was found, where loads are not timed one
+ *            by one; @nestimates of them
  * @estimate_se: their standard errors
- * @agreed: how many of them agree with @members
- * @by_members: classes by members alone, 0 if too few were found to tell
- * @drawn: the one that was made with @class
+ * @agreed: how many of them agree with @by_members
  * @held: lines at all offsets have shown that it is of the size that all this makes
  * @fold: offsets in a page at which a line may share a set with one at a given
  *        offset, where the index mixes bits of the offset with others; else 1; 0: not known
  * @folded: the bits of the offset that are mixed
  * @doubtful: whether that was hard to tell
  * @line: bytes of a line, 0 if not told
- * @apart: the smallest distance at which lines of a class were seen to be others
- * @napart: classes in which that was seen
- * @nsure: of these, those in which it was seen again
- * @nacross: of these, those in which so are lines across a border of such stretches
- * @by_use: of these, those in which a line that is used stays longer, where @apart is more
- *          than a line of the first level
+ * @lines_differ: classes tell different ones
  * @holding: relation to the level above
  * @sweep: of the classes found, @nsweeps
  * @last: the sweep of @class
@@ -117,15 +114,16 @@ struct survey {
 	unsigned int ways, votes, tried;
 	double classes, classes_se;
 	size_t sorted;
-	size_t found;
-	double members, among;
+	size_t found[SURVEY_MEMBERS], tested[SURVEY_MEMBERS];
+	unsigned int nmembers;
+	double by_members, members_se;
 	double estimate[SURVEY_CLASSES], estimate_se[SURVEY_CLASSES];
 	unsigned int nestimates, agreed;
-	double by_members, drawn;
 	int held;
 	unsigned int fold, folded;
 	int doubtful;
-	unsigned int line, apart, napart, nsure, nacross, by_use;
+	unsigned int line;
+	int lines_differ;
 	enum holding holding;
 	struct sweep sweep[SURVEY_CLASSES];
 	unsigned int nsweeps, last;
@@ -137,12 +135,6 @@ struct survey {
 
 /* Odd factors of a second level's ways, at most. */
 #define SURVEY_ODD_WAYS	5
-
-/*
- * Whether its line is known: if it is longer than the first level's, it is not two that a
- * prefetcher brings together.
- */
-int survey_has_line(const struct survey *s, const struct stride *first);
 
 /* 0, -ENOMEM, -ECANCELED. @t, @first, @above and the pool are given. */
 int survey_level(struct survey *s);
@@ -181,11 +173,10 @@ int survey_gather(struct survey *s, uint32_t *from, size_t nfrom, size_t want, s
 
 /* The same by finding every class, where the pool is large enough for that. */
 int survey_count_exactly(struct survey *s, struct hunt *h);
+/* The same of a survey that is over. */
+int survey_count_all(struct survey *s);
 int survey_partition(struct survey *s, struct hunt *h, size_t *sizes, size_t max, size_t *nsizes,
 		     size_t *left);
-
-/* After a brief survey: how many classes there are, estimated. 0, -errno. */
-int survey_estimate(struct survey *s);
 
 /*
  * After a brief survey: sort the pool. Pages of each class to *@sizes, an array to
@@ -199,13 +190,6 @@ int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left);
  * the level, with what is beyond it. 0, -errno.
  */
 int survey_brim(struct survey *s, const struct reach *r);
-
-/*
- * A second level that is not sure, by how many lines it holds (fill.h): @sorted and all
- * that one class tells, or nothing. What was found before has to agree if it @is_consistent,
- * and goes if not. 1, 0, -errno.
- */
-int survey_fill(struct survey *s, int is_consistent);
 
 /*
  * A second level of which all lines at one offset of the pool share a set: whether its ways
@@ -234,7 +218,10 @@ size_t survey_crowd(const struct survey *s, const struct class *c);
 int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 		 const uint32_t *flush, size_t nflush);
 
-/* How many sets the lines of the pool at one offset fall into, to the survey. */
-int survey_count(struct survey *s, struct hunt *h, const struct sweep *w);
+/* @classes by draws too, with the class that was just found (survey_draw.c). 0, -errno. */
+int survey_draw(struct survey *s, struct hunt *h);
+
+/* After a brief survey: how many classes there are, by draws if members do not tell it. 0, -errno. */
+int survey_estimate(struct survey *s);
 
 #endif

@@ -15,8 +15,12 @@
 #define PAGES		12
 #define GROUP		16
 #define LEAST		6
+/* Of the lines that it holds at one offset, those that are few. */
+#define FEW_OF		16
 /* Lines that the level holds at one offset, over those taken, so that few sets are full. */
 #define ROOM		4
+/* Flush lines over ways of the level above, where it is exclusive, at least. */
+#define FLUSH_LEAST	2
 /* Groups with such lines to be seen at least, and over those to be expected. */
 #define HITS		2
 /* So many are enough, if no more are seen at the own offset. */
@@ -28,10 +32,15 @@
 /* Loads after which it is left open. */
 #define PATIENCE	60000000
 
-/* Pages looked at together: so many that they miss the level above. */
+/*
+ * Pages looked at together: so many that they miss the level above, but not so many that they
+ * overflow a small level by themselves.
+ */
 static size_t group_of(const struct survey *s)
 {
-	return 2 * s->above > GROUP ? 2 * s->above : GROUP;
+	const size_t most = (size_t)(s->classes * s->ways / FEW_OF);
+
+	return MIN(MAX(2 * s->above, GROUP), MAX(most, s->above + 2));
 }
 
 /**
@@ -50,14 +59,16 @@ struct fold {
 
 /*
  * How many flush lines at an offset: half of them where all would be in the way of the
- * others in the level's sets, unless it is exclusive: then others would stay above it.
+ * others in the level's sets, unless it is exclusive: then others would stay above it, and
+ * those are fewer that would fill half of it.
  */
 static size_t flush_lines(const struct survey *s, const struct hunt *h, int both)
 {
-	const double room = s->classes * s->ways;
+	const double room = s->classes * s->ways, group = (double)group_of(s);
 
-	if (s->holding == HOLDING_OTHER ||
-	    (both && room > ROOM * (double)(group_of(s) + h->nflush)))
+	if (s->holding == HOLDING_OTHER)
+		return MIN(h->nflush, (size_t)fmax(FLUSH_LEAST * s->above, (room / 2 - group - s->ways) / 2));
+	if (both && room > ROOM * (group + (double)h->nflush))
 		return h->nflush;
 	return h->nflush / 2;
 }

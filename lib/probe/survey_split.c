@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include <sonde/stats.h>
 #include "shuffle.h"
 #include "survey.h"
 
@@ -21,14 +20,9 @@
 #define DRAWS		120
 #define GROW		1.05
 #define SHRINK		0.97
-/* Orders of a ring, and those in which no line misses that did not before; turns until its
- * lines have settled in each, and those that are looked at. */
+/* Orders of a ring, and those in which no line misses that did not before. */
 #define ORDERS		40
 #define IDLE		8
-#define SETTLE		6
-#define TURNS		2
-/* What costs more than this quantile of a ring by half a miss has missed. */
-#define HITS		0.25
 /* Lines that never miss, over ways of the level above, at least. */
 #define CALM		1.5
 /* Classes of the same ways that have to be seen, of how many. */
@@ -41,9 +35,6 @@
  * @h: whose pool it is of
  * @pages: of the pool: the @n of the ring, and then the rest
  * @missed: by page: in the last looks
- * @windows: room for one of each line
- * @cycles: the same, of what they cost
- * @sorted: the same, ascending
  */
 struct split {
 	struct survey *s;
@@ -51,8 +42,6 @@ struct split {
 	uint32_t *pages;
 	size_t n;
 	unsigned char *missed;
-	struct meter_window *windows;
-	double *cycles, *sorted;
 };
 
 static int split_open(struct split *p, struct survey *s, struct hunt *h)
@@ -64,10 +53,7 @@ static int split_open(struct split *p, struct survey *s, struct hunt *h)
 	*p = (struct split){ .s = s, .h = h };
 	p->pages = malloc(h->npages * sizeof(*p->pages));
 	p->missed = malloc((size_t)last + 1);
-	p->windows = malloc(h->npages * sizeof(*p->windows));
-	p->cycles = malloc(h->npages * sizeof(*p->cycles));
-	p->sorted = malloc(h->npages * sizeof(*p->sorted));
-	if (!p->pages || !p->missed || !p->windows || !p->cycles || !p->sorted)
+	if (!p->pages || !p->missed)
 		return -ENOMEM;
 	memset(p->missed, 0, (size_t)last + 1);
 	memcpy(p->pages, h->pages, h->npages * sizeof(*p->pages));
@@ -78,43 +64,25 @@ static void split_close(struct split *p)
 {
 	free(p->pages);
 	free(p->missed);
-	free(p->windows);
-	free(p->cycles);
-	free(p->sorted);
 }
 
-/*
- * One turn of the ring at hand, load by load; what is a miss is told by those that hit.
- * How many missed that had not before.
- */
-static size_t look(struct split *p, size_t n)
+/* How many of the @n pages that h->places are of missed. */
+static size_t count_missed(const struct split *p, size_t n)
 {
-	struct trial *t = p->h->t;
-	unsigned char *missed;
-	size_t more = 0;
-	double limit;
+	size_t missed = 0;
 
-	trial_loads(t, n, p->windows, n, p->cycles);
-	memcpy(p->sorted, p->cycles, n * sizeof(*p->sorted));
-	sonde_stats_sort(p->sorted, n);
-	limit = sonde_stats_quantile(p->sorted, n, HITS) + p->h->penalty / 2;
-	for (size_t i = 0; i < n; i++) {
-		if (p->cycles[i] < limit)
-			continue;
-		missed = &p->missed[t->ring[i] / METER_CHUNK_PLACES];
-		more += !*missed;
-		*missed = 1;
-	}
-	return more;
+	for (size_t i = 0; i < n; i++)
+		missed += p->missed[p->h->places[i] / METER_CHUNK_PLACES];
+	return missed;
 }
 
 /*
- * Along the ring of h->places, the last @tail lines after all others, in other orders until
- * no line misses that did not before. How many missed, to *@nmissed. 0, -errno.
+ * The ring of h->places, the last @tail lines after all others, in other orders until no line
+ * misses that did not before. How many missed, to *@nmissed. 0, -errno.
  */
 static int look_on(struct split *p, size_t n, size_t tail, size_t *nmissed)
 {
-	struct trial *t = p->h->t;
+	double misses;
 	size_t before;
 	int err = 0;
 
@@ -122,15 +90,9 @@ static int look_on(struct split *p, size_t n, size_t tail, size_t *nmissed)
 		p->missed[p->h->places[i] / METER_CHUNK_PLACES] = 0;
 	*nmissed = 0;
 	for (int i = 0, idle = 0; i < ORDERS && idle < IDLE && !err; i++) {
-		err = trial_tick(t);
-		if (!err)
-			err = trial_ring(t, p->h->places, n, tail);
-		if (err)
-			break;
-		trial_walk(t, SETTLE);
+		err = singly_look(p->h, p->h->places, n, tail, p->missed, &misses);
 		before = *nmissed;
-		for (int j = 0; j < TURNS; j++)
-			*nmissed += look(p, n);
+		*nmissed = count_missed(p, n);
 		idle = *nmissed > before ? 0 : idle + 1;
 	}
 	return err;
@@ -299,7 +261,8 @@ int survey_split(struct survey *s, const struct reach *r)
 	struct hunt h = {
 		.offset = s->offset, .above = s->above, .first_hit = s->first->hit,
 		.first_lines = stride_lines(s->first),
-		.second_hit = s->second_hit, .second_lines = s->second_lines, .singly = 1,
+		.second_hit = s->second_hit, .second_lines = s->second_lines,
+		.singly = singly_can(s->t, s->penalty),
 	};
 	struct split p = { .s = s };
 	int err = hunt_open(&h, s->t, s->pages, s->npages);

@@ -18,8 +18,8 @@
 #define SORTED_LEAST	4
 /* Classes by members over those that were drawn, at most. */
 #define FEW_MEMBERS	1.3
-/* The same where they only cast doubt. */
-#define COUNTED_OCTAVES	0.2
+/* Standard errors that members differ from a count by, at most. */
+#define MEMBERS_ERRORS	3.5
 
 /*
  * The integer within the error of @x whose odd factor is the least: sets are
@@ -54,7 +54,7 @@ static int has_strangers(const struct survey *s)
 	if (s->sorted || s->exact)
 		return 0;
 	return odd_factor(s->ways) > SURVEY_ODD_WAYS ||
-	       (s->classes > 0 && s->by_members > FEW_MEMBERS * s->classes);
+	       (s->nestimates && s->by_members > FEW_MEMBERS * s->classes);
 }
 
 /* Classes that agree on its ways; those of earlier surveys may if it is held. */
@@ -143,25 +143,10 @@ int told_is_counted(const struct survey *s)
 	return s->sorted && has_classes(s);
 }
 
-/*
- * Whether so few classes were estimated in so many ways that agree that no other number
- * of them is within the error.
- */
-static int is_as_counted(const struct survey *s)
-{
-	return s->agreed > 1 && s->agreed == s->nestimates &&
-	       fmax(2 * s->classes_se, ESTIMATE_ERROR * s->classes) < 0.5;
-}
-
-double told_octaves_off(double drawn, double classes)
-{
-	return fabs(log2(drawn / classes));
-}
-
 double told_confidence(const struct survey *s)
 {
 	if (!s->sorted && !s->held &&
-	    (s->holding == HOLDING_OTHER || (s->exact && !is_as_counted(s))))
+	    (s->holding == HOLDING_OTHER || s->exact))
 		return TOLD_DOUBTFUL;
 	/* How many sets of the level above share one is told by draws, with few sets not well. */
 	if (s->exact && s->holding != HOLDING_ALSO && s->classes < TOLD_DRAWN_LEAST)
@@ -170,8 +155,8 @@ double told_confidence(const struct survey *s)
 	if (s->exact && s->nsweeps < 2 && s->holding == HOLDING_UNKNOWN)
 		return TOLD_DOUBTFUL;
 	/* Some that were counted may have been taken for others, and left out. */
-	if (s->exact && s->sorted && s->holding != HOLDING_OTHER && s->drawn > 0 &&
-	    told_octaves_off(s->drawn, s->classes) > COUNTED_OCTAVES)
+	if (s->sorted && s->by_members > 0 &&
+	    fabs(s->by_members - s->classes) > MEMBERS_ERRORS * s->members_se)
 		return TOLD_DOUBTFUL;
 	/* Members had to choose among draws. */
 	if (!s->sorted && !s->held && s->agreed && 2 * s->agreed <= s->nestimates)

@@ -39,9 +39,6 @@ int told_enough(const struct survey *s);
 /* Whether its classes were taken out one by one, and as many as that explains. */
 int told_is_counted(const struct survey *s);
 
-/* Octaves between numbers of classes. */
-double told_octaves_off(double drawn, double classes);
-
 /*
  * How sure its size is. Sets of an exclusive level that nobody counted are told by how
  * many lines had to be looked at for those of a class, and lines at other offsets by

@@ -127,6 +127,25 @@ START_TEST(believes_any_ways_of_a_level_that_is_seen_to_be_exclusive)
 }
 END_TEST
 
+/*
+ * Lines at offsets that the index of the second level mixes with others push these out of it, and
+ * out of no other level: so each load of a ring shows what the third holds.
+ */
+START_TEST(fills_a_third_level_below_a_mixed_index)
+{
+	static const enum machine_policy policy[] = {
+		POLICY_LRU, POLICY_FIFO, POLICY_RANDOM, POLICY_PLRU, POLICY_SRRIP,
+	};
+
+	model.cache[1].index = INDEX_XOR;
+	model.cache[2].policy = policy[_i / 2];
+	model.cache[2].inclusion = _i % 2 ? EXCLUSIVE : NON_INCLUSIVE;
+	find(1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	assert_level(2, 3 * MIB, 12, 64);
+}
+END_TEST
+
 /* Too few of them share a set of the second level to tell what a hit in the third costs. */
 START_TEST(names_no_end_of_a_level_that_a_small_pool_does_not_fill)
 {
@@ -153,6 +172,7 @@ int main(void)
 			    (int)(sizeof(crowded) / sizeof(*crowded)));
 	tcase_add_test(tc, divides_out_sets_that_share_one_of_an_exclusive_level);
 	tcase_add_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive);
+	tcase_add_loop_test(tc, fills_a_third_level_below_a_mixed_index, 0, 10);
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);

@@ -53,6 +53,12 @@ static void fake_chase(struct meter *m, uint64_t skip, unsigned int steps,
 	}
 }
 
+static int fake_flush(struct meter *m, const uint32_t *places, size_t n)
+{
+	(void)m, (void)places, (void)n;
+	return 0;
+}
+
 static double fake_now(struct meter *m)
 {
 	(void)m;
@@ -62,7 +68,7 @@ static double fake_now(struct meter *m)
 static int holds(double bytes)
 {
 	static const struct meter_ops ops = {
-		.link = fake_link, .chase = fake_chase, .now = fake_now,
+		.link = fake_link, .chase = fake_chase, .flush = fake_flush, .now = fake_now,
 	};
 	static struct meter meter = { .ops = &ops, .chain_cycles = CHAIN_CYCLES, .tick_ns = 1 };
 	const struct stride first = { .ways = 8, .way_bytes = 4096 };

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The third level by what it holds of lines at one offset of any pages: no matter what its index
+ * and the one above are.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include <sonde/stats.h>
+#include "brim.h"
+#include "ground.h"
+#include "line.h"
+#include "shuffle.h"
+#include "told.h"
+
+/*
+ * Where lines are in their pages: what prefetchers of pairs and next lines bring beside lines at
+ * other offsets (find_fold) is then there already, in another page, or next to where sets are
+ * shared.
+ */
+#define OFFSET		(METER_CHUNK - 2 * METER_LINE)
+/* Pages of the first pool, over those at which the level begins to overflow, and how much larger
+ * the next one is where that is not known. */
+#define POOL_PAGES	12288
+#define ROOM		4
+#define GROWS		3
+/* Larger ones where sets lack lines. */
+#define POOLS		3
+/* Lines that overflow the level above, over those that it holds. */
+#define OVER		1.5
+/* Lines to flush the level above, over those that it holds. */
+#define FLUSH		6
+/* A miss costs more than a hit by this share at least. */
+#define FAR		0.4
+/* Steps of the size until it begins to overflow. */
+#define STEP		1.3
+/* Loads after which it is given up: half a minute of them. */
+#define PATIENCE	600000000
+
+/**
+ * struct filled - what is known of the level
+ * @h: the hunt, in all of the pool
+ * @pages: the pool
+ * @begins: lines that overflow none of its sets
+ * @tried: pages of the pool that it is filled from
+ * @distance: of lines that share sets of the second level only, from others; or 0
+ * @lines: that it holds at one offset
+ * @ways: of it
+ * @fold: offsets whose lines share sets
+ * @line: bytes of its lines, 0 if not told
+ */
+struct filled {
+	struct hunt h;
+	uint32_t *pages;
+	size_t begins, tried, lines;
+	unsigned int ways, fold, line;
+	uint32_t distance;
+};
+
+/* Lines that the second level holds at one offset, or more. */
+static unsigned int lines_above(const struct survey *s)
+{
+	return (unsigned int)ceil(fmax(s->ways * s->classes, (double)s->rise));
+}
+
+static int open_pool(struct ground *w, struct filled *f, size_t npages)
+{
+	const struct level_geometry *above = &w->g->level[1];
+	int err = trial_pages(w->t, npages);
+
+	free(f->pages);
+	f->pages = malloc(npages * sizeof(*f->pages));
+	if (!f->pages)
+		return -ENOMEM;
+	for (size_t i = 0; i < npages; i++)
+		f->pages[i] = (uint32_t)i;
+	shuffle(&w->t->rng, f->pages, npages);
+	hunt_close(&f->h);
+	f->h = (struct hunt){
+		.offset = OFFSET, .above = lines_above(&above->survey), .first_hit = w->g->first.hit,
+		.first_lines = stride_lines(&w->g->first), .second_hit = above->survey.hit,
+		.second_lines = (double)above->size / METER_LINE, .singly = 1,
+		.until = w->t->loads + PATIENCE,
+	};
+	return err ? err : hunt_open(&f->h, w->t, f->pages, npages);
+}
+
+/* What loads of the first @n pages' lines cost, in a quantile. */
+static int cost_of(struct hunt *h, size_t n, double p, double *cycles)
+{
+	int err = trial_tick(h->t);
+
+	for (size_t i = 0; i < n; i++)
+		h->places[i] = h->pages[i] * METER_CHUNK_PLACES + h->offset / METER_PLACE;
+	if (!err)
+		err = trial_path(h->t, h->places, n);
+	if (err)
+		return err;
+	trial_walk(h->t, 2);
+	trial_loads(h->t, n, h->windows, n, h->more);
+	sonde_stats_sort(h->more, n);
+	*cycles = sonde_stats_quantile(h->more, n, p);
+	return 0;
+}
+
+/*
+ * Lines of the level above that others share sets with which share none of this level: at offsets
+ * that the index above mixes with others.
+ */
+static size_t flush_lines(const struct filled *f)
+{
+	return f->distance ? FLUSH * (size_t)f->h.above : 0;
+}
+
+/* Where lines begin to overflow the level, from @n on. 1, 0 if the pool does not, -errno. */
+static int find_begin(struct filled *f, size_t n)
+{
+	struct brim b;
+	int over;
+
+	if (2 * flush_lines(f) > f->h.npages)
+		return 0;
+	over = brim_open(&b, &f->h, flush_lines(f), f->distance);
+	if (over)
+		return over;
+	for (f->begins = n / 2; n < b.npages && !over; n = (size_t)(STEP * (double)n)) {
+		over = brim_overflows(&b, n);
+		f->begins = over ? f->begins : n;
+	}
+	brim_close(&b);
+	return over;
+}
+
+/*
+ * What hits and misses cost, and where lines begin to overflow the level. 1, 0 if the pool does
+ * not overflow it or nothing is far from it, -errno.
+ */
+static int calibrate(struct filled *f)
+{
+	struct hunt *h = &f->h;
+	size_t n = MAX((size_t)(OVER * h->above), METER_CHUNK_LINES);
+	double miss = 0;
+	int err;
+
+	if (n >= h->npages)
+		return 0;
+	err = cost_of(h, n, 0.5, &h->hit);
+	if (!err)
+		err = cost_of(h, h->npages, 0.75, &miss);
+	if (err || miss < (1 + FAR) * h->hit)
+		return err;
+	h->penalty = miss - h->hit;
+	if (!singly_can(h->t, h->penalty))
+		return 0;
+	return find_begin(f, n);
+}
+
+/* A pool that overflows it by far. 1, 0 if there is none, -errno. */
+static int find_pool(struct ground *w, struct filled *f, size_t most)
+{
+	size_t n = MIN(POOL_PAGES, most), next;
+	int seen;
+
+	for (;;) {
+		seen = open_pool(w, f, n);
+		if (!seen)
+			seen = calibrate(f);
+		next = MIN(seen > 0 ? ROOM * f->begins : GROWS * n, most);
+		if (seen < 0 || next <= n)
+			return seen;
+		n = next;
+	}
+}
+
+/* Half of a set's lines in the level, and in no level above. */
+static int find_line(struct filled *f, const struct brim *b, const struct class *c)
+{
+	const size_t n = hunt_drop(b->page, b->n, c->page, c->n);
+	const struct line_set set = {
+		.page = c->page, .n = MAX(f->ways / 2, 1), .flush = b->page,
+		.nflush = MIN(n, SURVEY_FLUSH * (size_t)f->h.above), .missed = f->h.penalty,
+	};
+
+	return line_find(f->h.t, &set, &f->line);
+}
+
+/*
+ * At how many offsets lines share the sets. What is nearer than the level's line is the same.
+ * 1, 0 if it could not be told, -errno.
+ */
+static int find_fold(struct filled *f, struct brim *b)
+{
+	unsigned int bits = 0;
+	int shares;
+
+	for (uint32_t d = f->line; d < METER_CHUNK; d *= 2) {
+		shares = brim_shares_sets(b, d);
+		if (shares < 0)
+			return shares == -ERANGE ? 0 : shares;
+		/* So do those that flush: then sets held fewer lines than they have ways. */
+		if (shares && d == f->distance)
+			return 0;
+		bits += (unsigned int)shares;
+	}
+	f->fold = 1U << bits;
+	return 1;
+}
+
+/* In the pool at hand; so many pages there should be, to *@wanted. 1, 0, -errno. */
+static int fill(struct filled *f, size_t *wanted)
+{
+	struct class c;
+	struct brim b;
+	int told = brim_open(&b, &f->h, flush_lines(f), f->distance);
+
+	*wanted = 0;
+	if (told)
+		return told;
+	f->tried = b.npages = MIN(f->tried, b.npages);
+	told = brim_fill(&b, f->begins);
+	if (!told && b.n)
+		told = brim_ways(&b, &f->ways, &c);
+	if (told > 0) {
+		told = brim_settle(&b, f->ways);
+		f->lines = b.n;
+		*wanted = brim_enough(&b, f->ways);
+	}
+	if (!told && brim_is_full(&b, f->ways, f->h.above))
+		told = find_line(f, &b, &c);
+	if (!told && f->line)
+		told = find_fold(f, &b);
+	brim_close(&b);
+	return told;
+}
+
+static void settle(struct ground *w, const struct filled *f)
+{
+	struct level_geometry *l = &w->g->level[2];
+
+	if (w->g->nlevels < 3) {
+		*l = (struct level_geometry){ .survey = { .seen = 1 } };
+		w->g->nlevels = 3;
+	}
+	if (l->survey.hit <= 0) {
+		l->survey.hit = f->h.hit;
+		l->survey.penalty = f->h.penalty;
+	}
+	l->size = l->low = l->high = f->lines * METER_CHUNK / f->fold;
+	l->confidence = TOLD_SURE;
+	l->colours = (unsigned int)(f->lines / f->ways / f->fold);
+	l->survey.ways = f->ways;
+	l->survey.line = f->line;
+	ground_mark(w, l);
+}
+
+/* The largest: prefetchers bring what is near. */
+static uint32_t distance_of(const struct survey *s)
+{
+	return s->folded ? 1U << (31 - __builtin_clz(s->folded)) : 0;
+}
+
+/* In larger and larger pools, until one fills all sets. 1, 0, -errno. */
+static int fill_pools(struct ground *w, struct filled *f, size_t most)
+{
+	size_t wanted = 0, n;
+	int told = find_pool(w, f, most);
+
+	if (told > 0 && ground_is_memory(w, f->h.hit))
+		return 0;
+	f->tried = MIN(ROOM * f->begins, f->h.npages);
+	if (told > 0)
+		told = fill(f, &wanted);
+	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
+		f->tried = wanted;
+		n = wanted + flush_lines(f);
+		told = n > f->h.npages ? open_pool(w, f, n) : 0;
+		if (!told)
+			told = calibrate(f);
+		if (told > 0)
+			told = fill(f, &wanted);
+	}
+	return told;
+}
+
+int geometry_fill_third(struct ground *w, size_t max_bytes)
+{
+	struct filled f = { .distance = distance_of(&w->g->level[1].survey) };
+	int told;
+
+	if (w->t->meter->is_guest || !w->g->level[1].size)
+		return 0;
+	told = fill_pools(w, &f, max_bytes / METER_CHUNK);
+	/* They share sets of this level, too, where these are the remainder of a division. */
+	if (!told && f.distance) {
+		f.distance = f.ways = f.line = 0;
+		told = fill_pools(w, &f, max_bytes / METER_CHUNK);
+	}
+	if (told > 0)
+		settle(w, &f);
+	hunt_close(&f.h);
+	free(f.pages);
+	return told;
+}

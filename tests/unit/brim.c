@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A level filled until no line fits, on machines whose truth is known. */
+#include "../../lib/probe/brim.h"
+#include "geometry_machine.h"
+
+#define PAGES	1024
+
+static struct meter *meter;
+static struct trial t;
+static uint32_t pages[PAGES];
+static struct hunt h;
+
+/* The level under test is the second: eight colours of eight ways at one offset. */
+static void open_level(enum machine_policy policy, enum machine_inclusion inclusion)
+{
+	make_small_level(policy, PREFETCH_ALL, 64);
+	model.cache[1].inclusion = inclusion;
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(trial_pages(&t, PAGES), 0);
+	for (uint32_t i = 0; i < PAGES; i++)
+		pages[i] = i;
+	h = (struct hunt){
+		.offset = METER_CHUNK - 128, .above = 8, .first_hit = 4, .first_lines = 512, .hit = 12,
+		.penalty = 238, .singly = 1, .until = UINT64_MAX,
+	};
+	ck_assert_int_eq(hunt_open(&h, &t, pages, PAGES), 0);
+}
+
+static void close_level(void)
+{
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+
+static const struct {
+	enum machine_policy policy;
+	enum machine_inclusion inclusion;
+} is[] = {
+	{ POLICY_LRU, NON_INCLUSIVE }, { POLICY_RANDOM, NON_INCLUSIVE }, { POLICY_PLRU, INCLUSIVE },
+	{ POLICY_LRU, EXCLUSIVE }, { POLICY_FIFO, EXCLUSIVE }, { POLICY_RANDOM, EXCLUSIVE },
+};
+
+/* Of an exclusive level, too, once the level above was seen without lines of each set. */
+START_TEST(fits_sets_times_ways_whatever_is_replaced)
+{
+	unsigned int ways;
+	struct class c;
+	struct brim b;
+
+	open_level(is[_i].policy, is[_i].inclusion);
+	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
+	ck_assert_int_eq(brim_fill(&b, 24), 0);
+	ck_assert_int_eq(brim_ways(&b, &ways, &c), 1);
+	ck_assert_uint_eq(ways, 8);
+	ck_assert_uint_eq(c.n, 9);
+	ck_assert_int_eq(brim_settle(&b, ways), 0);
+	ck_assert_uint_eq(b.n, 64);
+	ck_assert_int_eq(brim_is_full(&b, ways, 8), 1);
+	brim_close(&b);
+	close_level();
+}
+END_TEST
+
+START_TEST(says_when_a_pool_leaves_sets_short_of_lines)
+{
+	unsigned int ways;
+	struct class c;
+	struct brim b;
+
+	open_level(POLICY_LRU, NON_INCLUSIVE);
+	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
+	b.npages = 96;
+	ck_assert_int_eq(brim_fill(&b, 24), 0);
+	ck_assert_int_eq(brim_ways(&b, &ways, &c), 1);
+	ck_assert_int_eq(brim_is_full(&b, ways, 8), 0);
+	ck_assert_uint_gt(brim_enough(&b, ways), 96);
+	brim_close(&b);
+	close_level();
+}
+END_TEST
+
+/* Where bits of the offset are mixed with others, the sets are those of other offsets, too. */
+START_TEST(tells_offsets_that_share_sets)
+{
+	unsigned int mixed = 0;
+	int shares;
+	struct brim b;
+
+	for (int is_mixed = 0; is_mixed < 2; is_mixed++) {
+		open_level(POLICY_LRU, NON_INCLUSIVE);
+		if (is_mixed) {
+			close_level();
+			model.cache[1].index = INDEX_XOR;
+			ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+			trial_open(&t, meter, 1);
+			ck_assert_int_eq(trial_pages(&t, PAGES), 0);
+			ck_assert_int_eq(hunt_open(&h, &t, pages, PAGES), 0);
+		}
+		ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
+		ck_assert_int_eq(brim_fill(&b, 24), 0);
+		for (uint32_t distance = 64; distance < METER_CHUNK; distance *= 2) {
+			shares = brim_shares_sets(&b, distance);
+			if (is_mixed)
+				mixed += shares == 1;
+			else
+				ck_assert_int_eq(shares, 0);
+		}
+		brim_close(&b);
+		close_level();
+	}
+	ck_assert_uint_eq(mixed, 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("brim");
+	TCase *tc = tcase_create("brim");
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_checked_fixture(tc, make_machine, drop_machine);
+	tcase_add_loop_test(tc, fits_sets_times_ways_whatever_is_replaced, 0,
+			    (int)(sizeof(is) / sizeof(*is)));
+	tcase_add_test(tc, says_when_a_pool_leaves_sets_short_of_lines);
+	tcase_add_test(tc, tells_offsets_that_share_sets);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}

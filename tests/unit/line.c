@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Lines by flushing what is near them, on machines whose truth is known. */
+#include "../../lib/probe/line.h"
+#include "geometry_machine.h"
+
+static struct meter *meter;
+static struct trial t;
+
+static void open_machine(uint64_t seed, unsigned int line)
+{
+	make_small_level(POLICY_LRU, PREFETCH_ALL, 64);
+	model.cache[0].line = model.cache[1].line = line;
+	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
+	trial_open(&t, meter, seed);
+	ck_assert_int_eq(trial_pages(&t, 64), 0);
+}
+
+static void close_machine(void)
+{
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+
+static unsigned int find_line(void)
+{
+	static const uint32_t page[] = { 0, 1, 2, 3 };
+	const struct line_set set = { .page = page, .n = 4, .missed = 8 };
+	unsigned int line;
+
+	ck_assert_int_eq(line_find(&t, &set, &line), 0);
+	return line;
+}
+
+START_TEST(tells_lines_of_all_lengths)
+{
+	open_machine(1, 16U << _i);
+	ck_assert_uint_eq(find_line(), 16U << _i);
+	close_machine();
+}
+END_TEST
+
+/* One comparison says nothing: a step is as long as six misses of the first level. */
+START_TEST(tells_them_by_a_clock_of_large_steps_and_among_gaps)
+{
+	model.tick_step = 26;
+	model.noise = (struct machine_noise){ .gaps = 20000, .gap_us = { 12, 38 } };
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		open_machine(seed, 16U << _i);
+		ck_assert_uint_eq(find_line(), 16U << _i);
+		close_machine();
+	}
+}
+END_TEST
+
+static int flush_nothing(struct meter *m, const uint32_t *places, size_t n)
+{
+	(void)m;
+	(void)places;
+	(void)n;
+	return 0;
+}
+
+/* All lines stay: that is not to make them the shortest that there are. */
+START_TEST(tells_none_where_flushing_does_nothing)
+{
+	struct meter_ops ops;
+
+	open_machine(1, 64);
+	ops = *meter->ops;
+	ops.flush = flush_nothing;
+	meter->ops = &ops;
+	ck_assert_uint_eq(find_line(), 0);
+	close_machine();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("line");
+	TCase *tc = tcase_create("line");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, make_machine, drop_machine);
+	tcase_add_loop_test(tc, tells_lines_of_all_lengths, 0, 7);
+	tcase_add_loop_test(tc, tells_them_by_a_clock_of_large_steps_and_among_gaps, 0, 7);
+	tcase_add_test(tc, tells_none_where_flushing_does_nothing);
+	suite_add_tcase(suite, tc);
+	return tap_run(suite);
+}
