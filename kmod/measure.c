@@ -100,17 +100,36 @@ static int point_places_to_themselves(struct sonde_memory *memory)
 	return 0;
 }
 
-/* Goes on with a cycle: @at is where the last chunk ended, NULL at first. */
-static int link_chunk(const struct sonde_memory *memory, const u32 *places,
-		      size_t n, void ***first, void ***at)
+/*
+ * The next places of a lane, from @done on, to c->places; all are of the memory.
+ * How many, -EFAULT, -EINVAL, -EINTR.
+ */
+static int get_places(const struct chase *c, const struct sonde_lane *lane, u64 done)
 {
-	const u64 nplaces = memory->npages * PAGE_PLACES;
+	const u32 __user *places = u64_to_user_ptr(lane->places);
+	const u64 nplaces = c->memory->npages * PAGE_PLACES;
+	const int n = min_t(u64, lane->nplaces - done, CHUNK);
+	int i;
+
+	if (copy_from_user(c->places, places + done, n * sizeof(u32)))
+		return -EFAULT;
+	for (i = 0; i < n; i++)
+		if (c->places[i] >= nplaces)
+			return -EINVAL;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	cond_resched();
+	return n;
+}
+
+/* Goes on with a cycle: @at is where the last chunk ended, NULL at first. */
+static void link_chunk(const struct sonde_memory *memory, const u32 *places,
+		       int n, void ***first, void ***at)
+{
 	void **next;
-	size_t i;
+	int i;
 
 	for (i = 0; i < n; i++) {
-		if (places[i] >= nplaces)
-			return -EINVAL;
 		next = place(memory, places[i]);
 		if (*at)
 			**at = next;
@@ -118,28 +137,20 @@ static int link_chunk(const struct sonde_memory *memory, const u32 *places,
 			*first = next;
 		*at = next;
 	}
-	return 0;
 }
 
 static int link_lane(const struct chase *c, const struct sonde_lane *lane,
 		     struct sonde_walker *w)
 {
-	const u32 __user *places = u64_to_user_ptr(lane->places);
 	void **first = NULL, **at = NULL;
 	u64 done;
-	size_t n;
-	int ret;
+	int n;
 
 	for (done = 0; done < lane->nplaces; done += n) {
-		n = min_t(u64, lane->nplaces - done, CHUNK);
-		if (copy_from_user(c->places, places + done, n * sizeof(u32)))
-			return -EFAULT;
-		ret = link_chunk(c->memory, c->places, n, &first, &at);
-		if (ret)
-			return ret;
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		cond_resched();
+		n = get_places(c, lane, done);
+		if (n < 0)
+			return n;
+		link_chunk(c->memory, c->places, n, &first, &at);
 	}
 	*at = first;
 	w->at = first;
@@ -168,23 +179,15 @@ static int link_all(struct chase *c)
 /* All of it is checked by the way: what was flushed until then does no harm. */
 static int flush_lane(const struct chase *c, const struct sonde_lane *lane)
 {
-	const u32 __user *places = u64_to_user_ptr(lane->places);
-	const u64 nplaces = c->memory->npages * PAGE_PLACES;
 	u64 done;
-	size_t n, i;
+	int n, i;
 
 	for (done = 0; done < lane->nplaces; done += n) {
-		n = min_t(u64, lane->nplaces - done, CHUNK);
-		if (copy_from_user(c->places, places + done, n * sizeof(u32)))
-			return -EFAULT;
-		for (i = 0; i < n; i++) {
-			if (c->places[i] >= nplaces)
-				return -EINVAL;
+		n = get_places(c, lane, done);
+		if (n < 0)
+			return n;
+		for (i = 0; i < n; i++)
 			core_flush(place(c->memory, c->places[i]));
-		}
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		cond_resched();
 	}
 	core_flushed();
 	return 0;

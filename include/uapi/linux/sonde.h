@@ -331,13 +331,13 @@ struct sonde_lane {
  * the thread that measures.
  *
  * Errors, after which nothing was written: EFAULT, EINVAL (size, flags, counts,
- * a place outside of the memory, a flush with more than that, two lanes of one CPU, no such CPU or an offline
- * one, no cycle to go on along; memory that is not private or not of
- * SONDE_IOC_ALLOC), E2BIG, EBADF, EPERM (a CPU where the caller may not run;
- * events without SONDE_RIGHT_EVENTS), EOPNOTSUPP (the counter's rate is not
- * known), ENOMEM, EAGAIN (the lanes did not come together in time, or a thread
- * was taken from its CPU), EINTR (a fatal signal). EFAULT for an array that
- * cannot be written comes last: others may have been written.
+ * a place outside of the memory, a flush with more than that, two lanes of one
+ * CPU, no such CPU or an offline one, no cycle to go on along; memory that is
+ * not private or not of SONDE_IOC_ALLOC), E2BIG, EBADF, EPERM (a CPU where the
+ * caller may not run; events without SONDE_RIGHT_EVENTS), EOPNOTSUPP (the
+ * counter's rate is not known), ENOMEM, EAGAIN (the lanes did not come together
+ * in time, or a thread was taken from its CPU), EINTR (a fatal signal). EFAULT
+ * for an array that cannot be written comes last: others may have been written.
  */
 struct sonde_chase {
 	__u32 size;
