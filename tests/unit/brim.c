@@ -11,10 +11,12 @@ static uint32_t pages[PAGES];
 static struct hunt h;
 
 /* The level under test is the second: eight colours of eight ways at one offset. */
-static void open_level(enum machine_policy policy, enum machine_inclusion inclusion)
+static void open_level(enum machine_policy policy, enum machine_inclusion inclusion,
+		       enum machine_index index)
 {
 	make_small_level(policy, PREFETCH_ALL, 64);
 	model.cache[1].inclusion = inclusion;
+	model.cache[1].index = index;
 	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
 	trial_open(&t, meter, 1);
 	ck_assert_int_eq(trial_pages(&t, PAGES), 0);
@@ -49,7 +51,7 @@ START_TEST(fits_sets_times_ways_whatever_is_replaced)
 	struct class c;
 	struct brim b;
 
-	open_level(is[_i].policy, is[_i].inclusion);
+	open_level(is[_i].policy, is[_i].inclusion, INDEX_BITS);
 	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
 	ck_assert_int_eq(brim_fill(&b, 24), 0);
 	ck_assert_int_eq(brim_ways(&b, &ways, &c), 1);
@@ -69,7 +71,7 @@ START_TEST(says_when_a_pool_leaves_sets_short_of_lines)
 	struct class c;
 	struct brim b;
 
-	open_level(POLICY_LRU, NON_INCLUSIVE);
+	open_level(POLICY_LRU, NON_INCLUSIVE, INDEX_BITS);
 	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
 	b.npages = 96;
 	ck_assert_int_eq(brim_fill(&b, 24), 0);
@@ -89,15 +91,7 @@ START_TEST(tells_offsets_that_share_sets)
 	struct brim b;
 
 	for (int is_mixed = 0; is_mixed < 2; is_mixed++) {
-		open_level(POLICY_LRU, NON_INCLUSIVE);
-		if (is_mixed) {
-			close_level();
-			model.cache[1].index = INDEX_XOR;
-			ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
-			trial_open(&t, meter, 1);
-			ck_assert_int_eq(trial_pages(&t, PAGES), 0);
-			ck_assert_int_eq(hunt_open(&h, &t, pages, PAGES), 0);
-		}
+		open_level(POLICY_LRU, NON_INCLUSIVE, is_mixed ? INDEX_XOR : INDEX_BITS);
 		ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
 		ck_assert_int_eq(brim_fill(&b, 24), 0);
 		for (uint32_t distance = 64; distance < METER_CHUNK; distance *= 2) {
