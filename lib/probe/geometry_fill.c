@@ -93,8 +93,7 @@ static int cost_of(struct hunt *h, size_t n, double p, double *cycles)
 {
 	int err = trial_tick(h->t);
 
-	for (size_t i = 0; i < n; i++)
-		h->places[i] = h->pages[i] * METER_CHUNK_PLACES + h->offset / METER_PLACE;
+	hunt_places(h, h->pages, n, h->places);
 	if (!err)
 		err = trial_path(h->t, h->places, n);
 	if (err)
@@ -158,6 +157,14 @@ static int calibrate(struct filled *f)
 	return find_begin(f, n);
 }
 
+/* In @npages pages. 1, 0 if these do not overflow it or nothing is far from it, -errno. */
+static int try_pool(struct ground *w, struct filled *f, size_t npages)
+{
+	int err = open_pool(w, f, npages);
+
+	return err ? err : calibrate(f);
+}
+
 /* A pool that overflows it by far. 1, 0 if there is none, -errno. */
 static int find_pool(struct ground *w, struct filled *f, size_t most)
 {
@@ -165,9 +172,7 @@ static int find_pool(struct ground *w, struct filled *f, size_t most)
 	int seen;
 
 	for (;;) {
-		seen = open_pool(w, f, n);
-		if (!seen)
-			seen = calibrate(f);
+		seen = try_pool(w, f, n);
 		next = MIN(seen > 0 ? ROOM * f->begins : GROWS * n, most);
 		if (seen < 0 || next <= n)
 			return seen;
@@ -276,9 +281,7 @@ static int fill_pools(struct ground *w, struct filled *f, size_t most)
 	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
 		f->tried = wanted;
 		n = wanted + flush_lines(f);
-		told = n > f->h.npages ? open_pool(w, f, n) : 0;
-		if (!told)
-			told = calibrate(f);
+		told = n > f->h.npages ? try_pool(w, f, n) : 1;
 		if (told > 0)
 			told = fill(f, &wanted);
 	}

@@ -277,7 +277,7 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 		return 0;
 	}
 	*s = (struct survey){
-		.exact = 1, .hit = l->reach.hit, .rise = l->reach.begins, .line_above = above->line,
+		.exact = 1, .hit = l->reach.hit, .rise = l->reach.begins,
 	};
 	if (l->reach.beyond > l->reach.hit)
 		s->penalty = l->reach.beyond - l->reach.hit;

@@ -91,6 +91,11 @@ static void to_places(const struct hunt *h, const uint32_t *pages, size_t n, siz
 			 (uint32_t)((h->offset + i % groups * step) % METER_CHUNK) / METER_PLACE;
 }
 
+void hunt_places(const struct hunt *h, const uint32_t *pages, size_t n, uint32_t *out)
+{
+	to_places(h, pages, n, 1, out);
+}
+
 static int cost_of(struct hunt *h, const uint32_t *pages, size_t n, size_t tail, size_t groups,
 		   double warm, double turns, double *cycles)
 {
@@ -311,7 +316,7 @@ int hunt_overflows(struct hunt *h, const uint32_t *pages, size_t n)
 {
 	size_t all = with_flush(h, pages, n);
 
-	to_places(h, h->list, all, 1, h->places);
+	hunt_places(h, h->list, all, h->places);
 	return places_overflow(h, h->places, h->list, all, h->nflush);
 }
 
@@ -364,7 +369,7 @@ int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full)
 		h->is_measured[pages[i]] = 1;
 	for (size_t i = 0; i < h->npages && found < WASH * full; i++, at = (at + 1) % h->npages)
 		if (!h->is_measured[h->pages[at]])
-			to_places(h, &h->pages[at], 1, 1, &h->ring[found++]);
+			hunt_places(h, &h->pages[at], 1, &h->ring[found++]);
 	for (size_t i = 0; i < n; i++)
 		h->is_measured[pages[i]] = 0;
 	return found ? trial_ring(h->t, h->ring, found, 0) : 0;
@@ -382,14 +387,14 @@ static int count_misses(struct hunt *h, const uint32_t *pages, size_t n, int flu
 	if (flush)
 		all = with_flush(h, h->list, n);
 	if (h->singly) {
-		to_places(h, h->list, all, 1, h->places);
+		hunt_places(h, h->list, all, h->places);
 		return singly_misses(h, h->places, all, all - n, misses);
 	}
 	err = hunt_clean_cost(h, h->list, all, &clean);
 	/* After that: some of them were at the hunt's offset there, in another order. */
 	if (!err && wash)
 		err = hunt_wash(h, h->list, all, h->rise);
-	to_places(h, h->list, all, 1, h->ring);
+	hunt_places(h, h->list, all, h->ring);
 	if (!err)
 		err = trial_tick(h->t);
 	if (!err)

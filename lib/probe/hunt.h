@@ -102,6 +102,9 @@ size_t hunt_drop(uint32_t *pages, size_t n, const uint32_t *not, size_t nnot);
 /* Whether @page is one of the @n of @x. */
 int hunt_is_among(const uint32_t *x, size_t n, uint32_t page);
 
+/* The places of the lines of @pages at the hunt's offset. */
+void hunt_places(const struct hunt *h, const uint32_t *pages, size_t n, uint32_t *out);
+
 /* @n pages of the pool that follow each other in its (random) order. */
 const uint32_t *hunt_draw(struct hunt *h, size_t n);
 

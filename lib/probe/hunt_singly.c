@@ -57,7 +57,7 @@
 
 int singly_can(const struct trial *t, double penalty)
 {
-	const double step = trial_cycles(t, (double)t->step * t->meter->tick_ns);
+	const double step = trial_step(t);
 
 	return !t->meter->is_guest && (step <= FINE_CYCLES || penalty > STEPS * step);
 }
@@ -87,17 +87,12 @@ void singly_close(struct hunt *h)
 	h->clean = h->more = NULL;
 }
 
-static double step_cycles(const struct hunt *h)
-{
-	return trial_cycles(h->t, (double)h->t->step * h->t->meter->tick_ns);
-}
-
 /* Cycles that a load of a miss costs more than one of a hit, at least. */
 static double least_more(const struct hunt *h)
 {
 	const double penalty = h->penalty > 0 ? h->penalty : h->hit;
 
-	return fmax(fmax(LEAST_CYCLES, LEAST_SHARE * penalty), LEAST_STEPS * step_cycles(h));
+	return fmax(fmax(LEAST_CYCLES, LEAST_SHARE * penalty), LEAST_STEPS * trial_step(h->t));
 }
 
 /*
@@ -208,11 +203,12 @@ static void draw_order(struct hunt *h, const uint32_t *places, size_t n, size_t 
 	shuffle(&h->t->rng, h->order + n - tail, tail);
 }
 
-int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
-		unsigned char *missed, double *misses)
+/*
+ * In a new order, h->order: what each of @n loads costs in some turns, TURNS * @n of them, to
+ * h->more; what it would if it hit, to h->clean.
+ */
+static int take_order(struct hunt *h, const uint32_t *places, size_t n, size_t tail)
 {
-	const double gone = trial_cycles(h->t, GONE_NS), least = least_more(h);
-	size_t seen = 0;
 	int err;
 
 	draw_order(h, places, n, tail);
@@ -223,6 +219,18 @@ int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
 		return err;
 	trial_walk(h->t, WARM);
 	trial_loads(h->t, TURNS * n, h->windows, n, h->more);
+	return 0;
+}
+
+int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
+		unsigned char *missed, double *misses)
+{
+	const double gone = trial_cycles(h->t, GONE_NS), least = least_more(h);
+	size_t seen = 0;
+	int err = take_order(h, places, n, tail);
+
+	if (err)
+		return err;
 	for (size_t i = 0; i < TURNS * n; i++) {
 		if (h->more[i] < h->clean[i % n] + least || h->more[i] > gone)
 			continue;
@@ -274,19 +282,11 @@ static int take_more(struct hunt *h, const uint32_t *pages, size_t n)
 {
 	int err;
 
-	for (size_t i = 0; i < n; i++)
-		h->places[i] = pages[i] * METER_CHUNK_PLACES + h->offset / METER_PLACE;
-	draw_order(h, h->places, n, 0);
-	err = take_clean(h, n);
-	if (!err)
-		err = trial_path(h->t, h->order, n);
-	if (err)
-		return err;
-	trial_walk(h->t, WARM);
-	trial_loads(h->t, TURNS * n, h->windows, n, h->more);
-	for (size_t i = 0; i < TURNS * n; i++)
+	hunt_places(h, pages, n, h->places);
+	err = take_order(h, h->places, n, 0);
+	for (size_t i = 0; i < TURNS * n && !err; i++)
 		h->more[i] -= h->clean[i % n];
-	return 0;
+	return err;
 }
 
 /* Of the @n of @x those that are more than @least, ascending, to the front. How many. */

@@ -71,7 +71,7 @@ static int goes_with(struct look *l, uint32_t distance)
 {
 	const double gap = trial_cycles(l->t, GAP_NS) / (double)l->n, limit = l->set->missed / 2;
 	/* Some that happen to be equal are no nearer to each other than steps of the clock. */
-	const double step = trial_cycles(l->t, (double)l->t->step * l->t->meter->tick_ns) / (double)l->n;
+	const double step = trial_step(l->t) / (double)l->n;
 	double sum = 0, squares = 0, more = 0, mean, error;
 	int err, n = 0;
 

@@ -53,7 +53,6 @@ enum holding {
  * @t: trials
  * @first: the first level
  * @above: ways of the level above
- * @line_above: its lines, where every trial misses it; 0: the level above is the first
  * @pages: pool of @npages whose lines at any one offset share a set above
  * @second_hit: cycles of a hit in the second level, if that is above; else 0
  * @second_lines: lines that it holds of the pool, whatever their offsets
@@ -100,7 +99,7 @@ enum holding {
 struct survey {
 	struct trial *t;
 	const struct stride *first;
-	unsigned int above, line_above;
+	unsigned int above;
 	uint32_t *pages;
 	size_t npages;
 	double second_hit, second_lines;
@@ -221,7 +220,7 @@ int survey_adopt(struct survey *s, const struct class *c, unsigned int ways,
 /* @classes by draws too, with the class that was just found (survey_draw.c). 0, -errno. */
 int survey_draw(struct survey *s, struct hunt *h);
 
-/* After a brief survey: how many classes there are, by draws if members do not tell it. 0, -errno. */
+/* After a brief survey: how many classes, by draws if members do not tell it. 0, -errno. */
 int survey_estimate(struct survey *s);
 
 #endif

@@ -220,14 +220,12 @@ static void combine(struct survey *s)
 		x_se = fmax(x_se, s->estimate_se[i]);
 	}
 	s->agreed = members > 0 ? n : 0;
-	if (members > 0 && (!n || s->holding == HOLDING_OTHER)) {
+	/* Without members all count. */
+	if (!n || (members > 0 && s->holding == HOLDING_OTHER)) {
 		s->classes = members;
 		s->classes_se = se;
-	} else if (n) {
-		take_median(s, x, n, x_se);
 	} else {
-		memcpy(x, s->estimate, sizeof(x));
-		take_median(s, x, s->nestimates, s->classes_se);
+		take_median(s, x, n, x_se);
 	}
 }
 

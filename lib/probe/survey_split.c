@@ -98,12 +98,6 @@ static int look_on(struct split *p, size_t n, size_t tail, size_t *nmissed)
 	return err;
 }
 
-static void to_places(struct split *p, size_t at, const uint32_t *pages, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		p->h->places[at + i] = pages[i] * METER_CHUNK_PLACES + p->h->offset / METER_PLACE;
-}
-
 /*
  * Of the ring, those that missed in any order to its front: how many, to *@nmissed.
  * 0, -errno.
@@ -114,7 +108,7 @@ static int part(struct split *p, size_t *nmissed)
 	size_t n = 0;
 	int err;
 
-	to_places(p, 0, p->pages, p->n);
+	hunt_places(p->h, p->pages, p->n, p->h->places);
 	err = look_on(p, p->n, 0, nmissed);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		page = p->pages[i];
@@ -139,8 +133,8 @@ static int choose_flush(struct split *p, size_t nmissed)
 	int err;
 
 	for (; (double)n >= CALM * h->above; n -= MAX(h->above / 8, 1)) {
-		to_places(p, 0, p->pages, nmissed);
-		to_places(p, nmissed, calm, n);
+		hunt_places(h, p->pages, nmissed, h->places);
+		hunt_places(h, calm, n, h->places + nmissed);
 		err = look_on(p, nmissed + n, n, &missed);
 		if (err)
 			return err;

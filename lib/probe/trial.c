@@ -231,6 +231,11 @@ double trial_look(struct trial *t, double warm, double turns)
 	return t->cycles;
 }
 
+static double cycles_of(const struct trial *t, const struct meter_window *w)
+{
+	return (double)w->ticks * t->meter->chain_cycles / (double)w->chain;
+}
+
 double trial_first(struct trial *t, size_t n)
 {
 	struct meter_window w;
@@ -238,12 +243,17 @@ double trial_first(struct trial *t, size_t n)
 	t->meter->ops->chase(t->meter, 0, (unsigned int)n, &w, 1);
 	t->loads += n;
 	t->samples++;
-	return (double)w.ticks * t->meter->chain_cycles / (double)w.chain / (double)n;
+	return cycles_of(t, &w) / (double)n;
 }
 
 double trial_cycles(const struct trial *t, double ns)
 {
 	return ns * t->meter->chain_cycles / t->chain_ns;
+}
+
+double trial_step(const struct trial *t)
+{
+	return trial_cycles(t, (double)t->step * t->meter->tick_ns);
 }
 
 void trial_walk(struct trial *t, double turns)
@@ -264,8 +274,7 @@ void trial_loads(struct trial *t, size_t n, struct meter_window *windows, size_t
 		some = n - at < room ? n - at : room;
 		t->meter->ops->chase(t->meter, 0, 1, windows, some);
 		for (size_t i = 0; i < some; i++)
-			cycles[at + i] = (double)windows[i].ticks * t->meter->chain_cycles /
-					 (double)windows[i].chain;
+			cycles[at + i] = cycles_of(t, &windows[i]);
 	}
 	t->loads += n;
 	t->samples += n;

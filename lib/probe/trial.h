@@ -84,6 +84,9 @@ int trial_flush(struct trial *t, const uint32_t *places, size_t n);
 /* Cycles a load of the first @n loads along a path that was just made. */
 double trial_first(struct trial *t, size_t n);
 
+/* Cycles of a step of the clock, 0 as long as none was seen. */
+double trial_step(const struct trial *t);
+
 /*
  * Go @warm turns, then look: windows that together are @turns turns or more.
  * Core cycles a load: the mean of the windows that nothing interrupted, without
