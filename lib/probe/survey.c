@@ -50,7 +50,7 @@ size_t survey_others(const struct survey *s, const struct hunt *h, const struct 
 /* Lines of the pool that flush the level above, and overflow no set themselves. */
 static int choose_flush(struct survey *s, struct hunt *h)
 {
-	size_t n = SURVEY_FLUSH * s->above, first;
+	size_t n = (h->singly ? SURVEY_FLUSH : SURVEY_FLUSH_RING) * s->above, first;
 	int over = 1;
 
 	if (n > s->npages / 8)
@@ -175,7 +175,7 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 				   &tested);
 	memcpy(c->page + c->n + w->found, others + fresh, more * sizeof(*others));
 	more += w->found;
-	if (!err && !h->singly)
+	if (!err && !h->singly && s->holding != HOLDING_ALSO)
 		err = look_again(s, h, c, others, w);
 	c->n += more;
 	free(others);

@@ -16,6 +16,8 @@
  * decides each of a set's lines stays through 5 times as many in 1 of 150 turns.
  */
 #define SURVEY_FLUSH	5
+/* By means of whole rings, of which each line has noise of its own. */
+#define SURVEY_FLUSH_RING	3
 /* Loads for a class of a hasty one: ten times what it takes where nothing disturbs. */
 #define SURVEY_HASTE	15000000
 #define SURVEY_CLASSES	3
