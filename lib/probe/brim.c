@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include <sonde/stats.h>
 #include "brim.h"
 #include "shuffle.h"
 #include "urns.h"
@@ -28,6 +29,8 @@
 #define SHOW_TRIES	40
 /* Sets that are looked at. */
 #define SETS		3
+/* Lines of a ring that may be in the first level when others, elsewhere, begin to flush it. */
+#define LAST		64
 /* Lines that are missing to fill all sets, to be expected at most; steps of pools until then. */
 #define LACKING		0.05
 #define STEP		1.02
@@ -264,6 +267,21 @@ int brim_overflows(struct brim *b, size_t n)
 	ssize_t missed = look_for_any(b, b->page, n);
 
 	return missed < 0 ? (int)missed : missed > 0;
+}
+
+ssize_t brim_costs(struct brim *b, size_t n, double *cycles)
+{
+	const size_t all = n + b->nflush, some = n - MIN(n / 2, LAST);
+	size_t found = 0;
+	ssize_t missed = look(b, b->page, n);
+
+	if (missed < 0)
+		return missed;
+	for (size_t turn = 0; turn < HUNT_TURNS; turn++)
+		for (size_t i = 0; i < some; i++)
+			cycles[found++] = b->h->more[turn * all + i];
+	sonde_stats_sort(cycles, found);
+	return (ssize_t)found;
 }
 
 /*

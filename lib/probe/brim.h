@@ -49,6 +49,13 @@ int brim_settle(struct brim *b, unsigned int ways);
 int brim_overflows(struct brim *b, size_t n);
 
 /*
+ * What loads of the first @n lines cost in some turns, ascending, to @cycles, with room for so many
+ * turns of the pool; without those of the last lines, which need not leave the first level for
+ * lines elsewhere. How many, -errno.
+ */
+ssize_t brim_costs(struct brim *b, size_t n, double *cycles);
+
+/*
  * Ways that three sets in which a page does not fit have; lines of the last of them, ways and one.
  * 1, 0 if it cannot be told, -errno.
  */

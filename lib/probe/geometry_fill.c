@@ -27,26 +27,35 @@
 #define POOL_PAGES	12288
 #define ROOM		4
 #define GROWS		3
-/* Larger ones where sets lack lines. */
+/* Larger ones where sets lack lines; how much larger than these then seem to ask for. */
 #define POOLS		3
+#define MARGIN		1.1
 /* Lines that overflow the level above, over those that it holds. */
 #define OVER		1.5
-/* Lines to flush the level above, over those that it holds. */
+/*
+ * Lines to flush the level above, over those that it holds: at most, as chance may keep some; at
+ * least. Shares of loads that cost less than where the most flush; with fewer, at most.
+ */
 #define FLUSH		6
+#define FLUSH_LEAST	2
+#define STAY		0.0025
+#define STAY_MOST	0.005
 /* A miss costs more than a hit by this share at least. */
 #define FAR		0.4
 /* Steps of the size until it begins to overflow. */
 #define STEP		1.3
 /* Loads after which it is given up: half a minute of them. */
-#define PATIENCE	600000000
+#define PATIENCE	1200000000
 
 /**
  * struct filled - what is known of the level
  * @h: the hunt, in all of the pool
  * @pages: the pool
+ * @until: loads of the trial after which it is given up
  * @begins: lines that overflow none of its sets
- * @tried: pages of the pool that it is filled from
+ * @tried: pages that it was filled from
  * @distance: of lines that share sets of the second level only, from others; or 0
+ * @nflush: lines at that distance which flush the second level
  * @lines: that it holds at one offset
  * @ways: of it
  * @fold: offsets whose lines share sets
@@ -55,7 +64,8 @@
 struct filled {
 	struct hunt h;
 	uint32_t *pages;
-	size_t begins, tried, lines;
+	uint64_t until;
+	size_t begins, tried, nflush, lines;
 	unsigned int ways, fold, line;
 	uint32_t distance;
 };
@@ -83,7 +93,7 @@ static int open_pool(struct ground *w, struct filled *f, size_t npages)
 		.offset = OFFSET, .above = lines_above(&above->survey), .first_hit = w->g->first.hit,
 		.first_lines = stride_lines(&w->g->first), .second_hit = above->survey.hit,
 		.second_lines = (double)above->size / METER_LINE, .singly = 1,
-		.until = w->t->loads + PATIENCE,
+		.until = f->until,
 	};
 	return err ? err : hunt_open(&f->h, w->t, f->pages, npages);
 }
@@ -105,24 +115,15 @@ static int cost_of(struct hunt *h, size_t n, double p, double *cycles)
 	return 0;
 }
 
-/*
- * Lines of the level above that others share sets with which share none of this level: at offsets
- * that the index above mixes with others.
- */
-static size_t flush_lines(const struct filled *f)
-{
-	return f->distance ? FLUSH * (size_t)f->h.above : 0;
-}
-
 /* Where lines begin to overflow the level, from @n on. 1, 0 if the pool does not, -errno. */
 static int find_begin(struct filled *f, size_t n)
 {
 	struct brim b;
 	int over;
 
-	if (2 * flush_lines(f) > f->h.npages)
+	if (2 * f->nflush > f->h.npages)
 		return 0;
-	over = brim_open(&b, &f->h, flush_lines(f), f->distance);
+	over = brim_open(&b, &f->h, f->nflush, f->distance);
 	if (over)
 		return over;
 	for (f->begins = n / 2; n < b.npages && !over; n = (size_t)(STEP * (double)n)) {
@@ -134,6 +135,47 @@ static int find_begin(struct filled *f, size_t n)
 }
 
 /*
+ * As few flush lines as leave no more lines in the level above than the most do. @cycles: room.
+ * 0, -errno.
+ */
+static int fewer_flush(struct filled *f, struct brim *b, double *cycles)
+{
+	const size_t most = b->nflush;
+	ssize_t n = brim_costs(b, f->begins, cycles);
+	double least;
+	size_t stay;
+
+	if (n < 0)
+		return (int)n;
+	least = sonde_stats_quantile(cycles, (size_t)n, STAY);
+	for (b->nflush = FLUSH_LEAST * f->h.above; b->nflush < most; b->nflush += f->h.above) {
+		n = brim_costs(b, f->begins, cycles);
+		if (n < 0)
+			return (int)n;
+		for (stay = 0; stay < (size_t)n && cycles[stay] < least; stay++)
+			;
+		if ((double)stay < STAY_MOST * (double)n)
+			break;
+	}
+	f->nflush = b->nflush;
+	return 0;
+}
+
+static int choose_flush(struct filled *f)
+{
+	double *cycles = malloc(HUNT_TURNS * f->begins * sizeof(*cycles));
+	struct brim b;
+	int err = cycles ? brim_open(&b, &f->h, f->nflush, f->distance) : -ENOMEM;
+
+	if (!err) {
+		err = fewer_flush(f, &b, cycles);
+		brim_close(&b);
+	}
+	free(cycles);
+	return err;
+}
+
+/*
  * What hits and misses cost, and where lines begin to overflow the level. 1, 0 if the pool does
  * not overflow it or nothing is far from it, -errno.
  */
@@ -142,7 +184,7 @@ static int calibrate(struct filled *f)
 	struct hunt *h = &f->h;
 	size_t n = MAX((size_t)(OVER * h->above), METER_CHUNK_LINES);
 	double miss = 0;
-	int err;
+	int err, seen;
 
 	if (n >= h->npages)
 		return 0;
@@ -154,7 +196,10 @@ static int calibrate(struct filled *f)
 	h->penalty = miss - h->hit;
 	if (!singly_can(h->t, h->penalty))
 		return 0;
-	return find_begin(f, n);
+	f->nflush = f->distance ? FLUSH * (size_t)h->above : 0;
+	seen = find_begin(f, n);
+	err = seen > 0 && f->nflush ? choose_flush(f) : 0;
+	return err ? err : seen;
 }
 
 /* In @npages pages. 1, 0 if these do not overflow it or nothing is far from it, -errno. */
@@ -214,25 +259,43 @@ static int find_fold(struct filled *f, struct brim *b)
 	return 1;
 }
 
+/*
+ * To the brim, with as many of the pool's lines as leave no set short of any, as far as it has
+ * them; so many it should have, to *@wanted. 0, -errno.
+ */
+static int settle_brim(struct filled *f, struct brim *b, size_t *wanted)
+{
+	const size_t room = f->h.npages - b->nflush;
+	int err;
+
+	for (;;) {
+		err = brim_settle(b, f->ways);
+		*wanted = brim_enough(b, f->ways);
+		if (err || !b->n || *wanted <= b->npages || *wanted > room)
+			break;
+		b->npages = MIN((size_t)(MARGIN * (double)*wanted), room);
+	}
+	f->tried = b->npages;
+	f->lines = b->n;
+	return err;
+}
+
 /* In the pool at hand; so many pages there should be, to *@wanted. 1, 0, -errno. */
 static int fill(struct filled *f, size_t *wanted)
 {
 	struct class c;
 	struct brim b;
-	int told = brim_open(&b, &f->h, flush_lines(f), f->distance);
+	int told = brim_open(&b, &f->h, f->nflush, f->distance);
 
 	*wanted = 0;
 	if (told)
 		return told;
-	f->tried = b.npages = MIN(f->tried, b.npages);
+	b.npages = MIN(ROOM * f->begins, b.npages);
 	told = brim_fill(&b, f->begins);
 	if (!told && b.n)
 		told = brim_ways(&b, &f->ways, &c);
-	if (told > 0) {
-		told = brim_settle(&b, f->ways);
-		f->lines = b.n;
-		*wanted = brim_enough(&b, f->ways);
-	}
+	if (told > 0)
+		told = settle_brim(f, &b, wanted);
 	if (!told && brim_is_full(&b, f->ways, f->h.above))
 		told = find_line(f, &b, &c);
 	if (!told && f->line)
@@ -270,18 +333,19 @@ static uint32_t distance_of(const struct survey *s)
 /* In larger and larger pools, until one fills all sets. 1, 0, -errno. */
 static int fill_pools(struct ground *w, struct filled *f, size_t most)
 {
-	size_t wanted = 0, n;
-	int told = find_pool(w, f, most);
+	size_t wanted = 0;
+	int told;
+
+	f->until = w->t->loads + PATIENCE;
+	told = find_pool(w, f, most);
 
 	if (told > 0 && ground_is_memory(w, f->h.hit))
 		return 0;
-	f->tried = MIN(ROOM * f->begins, f->h.npages);
 	if (told > 0)
 		told = fill(f, &wanted);
 	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
-		f->tried = wanted;
-		n = wanted + flush_lines(f);
-		told = n > f->h.npages ? try_pool(w, f, n) : 1;
+		wanted = MIN((size_t)(MARGIN * (double)wanted), most);
+		told = try_pool(w, f, wanted + FLUSH * f->h.above);
 		if (told > 0)
 			told = fill(f, &wanted);
 	}

@@ -16,7 +16,7 @@
 
 /* Turns before the loads are looked at; turns of them, and of those that do not conflict. */
 #define WARM		2
-#define TURNS		4
+#define TURNS		HUNT_TURNS
 #define CLEAN_TURNS	8
 /* A load that costs so many cycles, steps of the clock, and this share of a miss, more than a hit
  * is one. What takes longer was interrupted. */
