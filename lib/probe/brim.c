@@ -277,7 +277,7 @@ ssize_t brim_costs(struct brim *b, size_t n, double *cycles)
 
 	if (missed < 0)
 		return missed;
-	for (size_t turn = 0; turn < HUNT_TURNS; turn++)
+	for (size_t turn = 0; turn < SINGLY_TURNS; turn++)
 		for (size_t i = 0; i < some; i++)
 			cycles[found++] = b->h->more[turn * all + i];
 	sonde_stats_sort(cycles, found);

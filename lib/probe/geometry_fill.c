@@ -115,6 +115,15 @@ static int cost_of(struct hunt *h, size_t n, double p, double *cycles)
 	return 0;
 }
 
+/*
+ * Lines that flush the level above and share none of this level's sets: at offsets that the index
+ * above mixes with others.
+ */
+static size_t most_flush(const struct filled *f)
+{
+	return f->distance ? FLUSH * (size_t)f->h.above : 0;
+}
+
 /* Where lines begin to overflow the level, from @n on. 1, 0 if the pool does not, -errno. */
 static int find_begin(struct filled *f, size_t n)
 {
@@ -163,7 +172,7 @@ static int fewer_flush(struct filled *f, struct brim *b, double *cycles)
 
 static int choose_flush(struct filled *f)
 {
-	double *cycles = malloc(HUNT_TURNS * f->begins * sizeof(*cycles));
+	double *cycles = malloc(SINGLY_TURNS * f->begins * sizeof(*cycles));
 	struct brim b;
 	int err = cycles ? brim_open(&b, &f->h, f->nflush, f->distance) : -ENOMEM;
 
@@ -196,7 +205,7 @@ static int calibrate(struct filled *f)
 	h->penalty = miss - h->hit;
 	if (!singly_can(h->t, h->penalty))
 		return 0;
-	f->nflush = f->distance ? FLUSH * (size_t)h->above : 0;
+	f->nflush = most_flush(f);
 	seen = find_begin(f, n);
 	err = seen > 0 && f->nflush ? choose_flush(f) : 0;
 	return err ? err : seen;
@@ -338,14 +347,13 @@ static int fill_pools(struct ground *w, struct filled *f, size_t most)
 
 	f->until = w->t->loads + PATIENCE;
 	told = find_pool(w, f, most);
-
 	if (told > 0 && ground_is_memory(w, f->h.hit))
 		return 0;
 	if (told > 0)
 		told = fill(f, &wanted);
 	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
 		wanted = MIN((size_t)(MARGIN * (double)wanted), most);
-		told = try_pool(w, f, wanted + FLUSH * f->h.above);
+		told = try_pool(w, f, wanted + most_flush(f));
 		if (told > 0)
 			told = fill(f, &wanted);
 	}

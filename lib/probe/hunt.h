@@ -11,9 +11,9 @@
 
 #include "trial.h"
 
-#define HUNT_TURNS	4	/* turns that loads are looked at one by one */
 #define HUNT_WAYS	160	/* more than any cache has, with those of the level above */
 #define HUNT_TURNS	4	/* turns of a ring that a look is about */
+#define SINGLY_TURNS	4	/* the same, load by load */
 
 /**
  * struct gauge - what tells how disturbed the machine is: another thread of the core

@@ -14,9 +14,8 @@
 #include "hunt.h"
 #include "shuffle.h"
 
-/* Turns before the loads are looked at; turns of them, and of those that do not conflict. */
+/* Turns before the loads are looked at; turns of those that do not conflict. */
 #define WARM		2
-#define TURNS		HUNT_TURNS
 #define CLEAN_TURNS	8
 /* A load that costs so many cycles, steps of the clock, and this share of a miss, more than a hit
  * is one. What takes longer was interrupted. */
@@ -70,7 +69,7 @@ int singly_open(struct hunt *h)
 	h->apart = malloc(n * sizeof(*h->apart));
 	h->windows = malloc(n * sizeof(*h->windows));
 	h->clean = malloc(n * sizeof(*h->clean));
-	h->more = malloc(MAX(TURNS, CLEAN_TURNS) * n * sizeof(*h->more));
+	h->more = malloc(MAX(SINGLY_TURNS, CLEAN_TURNS) * n * sizeof(*h->more));
 	return h->order && h->apart && h->windows && h->clean && h->more ? 0 :
 	       -ENOMEM;
 }
@@ -204,8 +203,8 @@ static void draw_order(struct hunt *h, const uint32_t *places, size_t n, size_t 
 }
 
 /*
- * In a new order, h->order: what each of @n loads costs in some turns, TURNS * @n of them, to
- * h->more; what it would if it hit, to h->clean.
+ * In a new order, h->order: what each of @n loads costs in some turns, SINGLY_TURNS * @n of them,
+ * to h->more; what it would if it hit, to h->clean.
  */
 static int take_order(struct hunt *h, const uint32_t *places, size_t n, size_t tail)
 {
@@ -218,7 +217,7 @@ static int take_order(struct hunt *h, const uint32_t *places, size_t n, size_t t
 	if (err)
 		return err;
 	trial_walk(h->t, WARM);
-	trial_loads(h->t, TURNS * n, h->windows, n, h->more);
+	trial_loads(h->t, SINGLY_TURNS * n, h->windows, n, h->more);
 	return 0;
 }
 
@@ -231,14 +230,14 @@ int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < TURNS * n; i++) {
+	for (size_t i = 0; i < SINGLY_TURNS * n; i++) {
 		if (h->more[i] < h->clean[i % n] + least || h->more[i] > gone)
 			continue;
 		seen += i % n < n - tail;
 		if (missed)
 			missed[h->order[i % n] / METER_CHUNK_PLACES] = 1;
 	}
-	*misses = (double)seen / TURNS;
+	*misses = (double)seen / SINGLY_TURNS;
 	return 0;
 }
 
@@ -276,7 +275,7 @@ int singly_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tai
 
 /*
  * What loads of lines of @n pages at the hunt's offset cost more than where they do not conflict,
- * in some turns: TURNS * @n of them, to h->more.
+ * in some turns: SINGLY_TURNS * @n of them, to h->more.
  */
 static int take_more(struct hunt *h, const uint32_t *pages, size_t n)
 {
@@ -284,7 +283,7 @@ static int take_more(struct hunt *h, const uint32_t *pages, size_t n)
 
 	hunt_places(h, pages, n, h->places);
 	err = take_order(h, h->places, n, 0);
-	for (size_t i = 0; i < TURNS * n && !err; i++)
+	for (size_t i = 0; i < SINGLY_TURNS * n && !err; i++)
 		h->more[i] -= h->clean[i % n];
 	return err;
 }
@@ -331,7 +330,7 @@ static int find_hit(struct hunt *h, size_t few)
 		/* What they cost more than in the first level. */
 		h->hit = h->first_hit;
 		err = take_more(h, hunt_draw(h, few), few);
-		n = err ? 0 : keep_more(h->more, TURNS * few, LEAST_CYCLES);
+		n = err ? 0 : keep_more(h->more, SINGLY_TURNS * few, LEAST_CYCLES);
 		if (n)
 			hits[draws++] = mode_of(h->more, n, least_more(h));
 	}
@@ -346,7 +345,7 @@ static int find_hit(struct hunt *h, size_t few)
 static int find_penalty(struct hunt *h, const uint32_t *pages, size_t n, double most)
 {
 	int err = take_more(h, pages, n);
-	size_t missed = err ? 0 : keep_more(h->more, TURNS * n, least_more(h));
+	size_t missed = err ? 0 : keep_more(h->more, SINGLY_TURNS * n, least_more(h));
 
 	if (missed)
 		h->penalty = fmin(sonde_stats_quantile(h->more, missed, NEAR), most);
@@ -363,8 +362,8 @@ int singly_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
 	err = take_more(h, pages, n);
 	h->penalty = penalty;
 	*cycles = h->hit;
-	for (size_t i = 0; i < TURNS * n && !err; i++)
-		*cycles += h->more[i] / (double)(TURNS * n);
+	for (size_t i = 0; i < SINGLY_TURNS * n && !err; i++)
+		*cycles += h->more[i] / (double)(SINGLY_TURNS * n);
 	return err;
 }
 
