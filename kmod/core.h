@@ -47,12 +47,19 @@ static inline void *core_walk(void *at, unsigned long long steps)
 	return at;
 }
 
-/* The line of @at leaves all caches of all CPUs; core_flushed() waits until all have. */
+/*
+ * The line of @at leaves all caches of all CPUs; core_flushed() waits until all have.
+ * @is_weak: the processor has CLFLUSHOPT, which does not wait for the flush before; on an
+ * Emerald Rapids many lines are flushed in a tenth of the time.
+ */
 #if defined(__x86_64__)
 #define CORE_FLUSHES	1
-static inline void core_flush(const void *at)
+static inline void core_flush(const void *at, int is_weak)
 {
-	__asm__ volatile("clflush (%0)" : : "r"(at) : "memory");
+	if (is_weak)
+		__asm__ volatile("clflushopt (%0)" : : "r"(at) : "memory");
+	else
+		__asm__ volatile("clflush (%0)" : : "r"(at) : "memory");
 }
 
 static inline void core_flushed(void)
@@ -61,8 +68,9 @@ static inline void core_flushed(void)
 }
 #elif defined(__aarch64__)
 #define CORE_FLUSHES	1
-static inline void core_flush(const void *at)
+static inline void core_flush(const void *at, int is_weak)
 {
+	(void)is_weak;
 	__asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
 }
 
@@ -72,9 +80,10 @@ static inline void core_flushed(void)
 }
 #else
 #define CORE_FLUSHES	0
-static inline void core_flush(const void *at)
+static inline void core_flush(const void *at, int is_weak)
 {
 	(void)at;
+	(void)is_weak;
 }
 
 static inline void core_flushed(void)

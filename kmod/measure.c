@@ -179,6 +179,7 @@ static int link_all(struct chase *c)
 /* All of it is checked by the way: what was flushed until then does no harm. */
 static int flush_lane(const struct chase *c, const struct sonde_lane *lane)
 {
+	const bool is_weak = boot_cpu_has(X86_FEATURE_CLFLUSHOPT);
 	u64 done;
 	int n, i;
 
@@ -187,7 +188,7 @@ static int flush_lane(const struct chase *c, const struct sonde_lane *lane)
 		if (n < 0)
 			return n;
 		for (i = 0; i < n; i++)
-			core_flush(place(c->memory, c->places[i]));
+			core_flush(place(c->memory, c->places[i]), is_weak);
 	}
 	core_flushed();
 	return 0;

@@ -260,9 +260,10 @@ struct flush_order {
 static void run_flush(void *ctx)
 {
 	const struct flush_order *o = ctx;
+	const struct meter_user *u = o->u;
 
 	for (size_t i = 0; i < o->n; i++)
-		core_flush(o->u->pool + (size_t)o->places[i] * METER_PLACE);
+		core_flush(u->pool + (size_t)o->places[i] * METER_PLACE, u->flushes_weakly);
 	core_flushed();
 }
 
@@ -333,6 +334,18 @@ static int is_guest(void)
 #endif
 }
 
+/* See core_flush(). */
+static int flushes_weakly(void)
+{
+#if defined(__x86_64__)
+	unsigned int a, b = 0, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_CLFLUSHOPT;
+#else
+	return 0;
+#endif
+}
+
 /* EINVAL of the kernel: offline, or outside the cpuset. */
 static int bind_home(struct meter_user *u)
 {
@@ -369,6 +382,7 @@ int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned in
 	u->clk = clk;
 	u->overhead = (uint64_t)llround(sonde_clock_info(clk)->overhead_ticks);
 	u->chain_holds = (uint64_t)(sonde_clock_info(clk)->hz * CHAIN_HOLDS_S);
+	u->flushes_weakly = flushes_weakly();
 	u->home = cpu;
 	err = bind_home(u);
 	if (err) {

@@ -24,6 +24,7 @@ struct area;
  * @at: where the walk stands
  * @overhead: ticks of a clock read
  * @chain_holds: ticks that a chain is good for
+ * @flushes_weakly: flushes need not wait for each other
  * @frames: looks frames up; NULL until the first question
  * @areas: memory of streams, see meter_stream.c
  */
@@ -42,6 +43,7 @@ struct meter_user {
 	void *at;
 	uint64_t overhead;
 	uint64_t chain_holds;
+	int flushes_weakly;
 	struct sonde_frames_source *frames;
 	struct area *areas;
 };
