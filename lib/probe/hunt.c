@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include <sonde/stats.h>
 #include "hunt.h"
 
 /* Turns before a look; each look is only taken if the one before saw misses. */
@@ -35,15 +36,14 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 /* Looks until a large ring costs no less than before, at most. */
 #define SETTLE_LOOKS	16
 #define SETTLED		0.985
-/* Of a level's lines, those that stay in it whatever prefetchers bring. */
-#define FIRST_SHARE	4
+/* As HUNT_FIRST_SHARE, of the second level. */
 #define SECOND_SHARE	4
 /* Lines over those that the first level holds, so that it holds none. */
 #define FIRST_CROWD	2
 /* They cost this much more where something does; seconds until it is waited for no more. */
 #define CALM		1.02
-/* Looks that tell that it has become less. */
-#define MEAN_LOOKS	16
+/* Looks of which most differ less: then it goes on. */
+#define STEADY_LOOKS	16
 #define PATIENCE_S	0.01
 
 int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages)
@@ -137,38 +137,30 @@ static void shift_hit(struct hunt *h, double gauge)
 	h->gauge.cycles = gauge;
 }
 
-/* What it costs in the mean: single looks may be off by steps of the clock. */
-static int typical_gauge(struct hunt *h, double *mean)
-{
-	double cycles = 0;
-	int err = 0;
-
-	*mean = 0;
-	for (int i = 0; i < MEAN_LOOKS && !err; i++) {
-		err = cost(h, h->gauge.page, h->gauge.n, 1, 1, HUNT_TURNS, &cycles);
-		*mean += cycles / MEAN_LOOKS;
-	}
-	return err;
-}
-
+/*
+ * Waits until hits cost what they did, or as much as they go on to cost, which is taken for what
+ * they cost from now on.
+ */
 int hunt_wait_calm(struct hunt *h)
 {
 	const struct gauge *g = &h->gauge;
-	double cycles = INFINITY, least = INFINITY, end = trial_elapsed(h->t) + PATIENCE_S, before;
-	int err = 0;
+	double x[STEADY_LOOKS], least = INFINITY, end = trial_elapsed(h->t) + PATIENCE_S;
+	int n = 0, err = 0;
 
 	while (g->n && !err) {
-		before = cycles;
-		err = cost(h, g->page, g->n, 1, 4, HUNT_TURNS, &cycles);
-		least = fmin(least, cycles);
-		if (!err && CALM * fmax(cycles, before) < g->cycles) {
-			err = typical_gauge(h, &cycles);
-			if (!err && CALM * cycles < g->cycles)
-				shift_hit(h, cycles);
+		err = cost(h, g->page, g->n, 1, 4, HUNT_TURNS, &x[n]);
+		if (err || (x[n] <= CALM * g->cycles && CALM * x[n] >= g->cycles))
+			break;
+		least = fmin(least, x[n]);
+		if (++n < STEADY_LOOKS)
+			continue;
+		n = 0;
+		sonde_stats_sort(x, STEADY_LOOKS);
+		if (sonde_stats_quantile(x, STEADY_LOOKS, 0.75) <
+		    CALM * sonde_stats_quantile(x, STEADY_LOOKS, 0.25)) {
+			shift_hit(h, sonde_stats_median(x, STEADY_LOOKS));
 			break;
 		}
-		if (cycles <= CALM * g->cycles && CALM * cycles >= g->cycles)
-			break;
 		if (trial_elapsed(h->t) > end) {
 			shift_hit(h, least);
 			break;
@@ -198,7 +190,7 @@ static int cost_apart(struct hunt *h, const uint32_t *pages, size_t n, size_t gr
  */
 int hunt_clean_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
 {
-	const int few = n <= h->first_lines / FIRST_SHARE;
+	const int few = n <= h->first_lines / HUNT_FIRST_SHARE;
 	size_t groups = n / (CROWD * h->above);
 	double apart = INFINITY;
 	int err = hunt_wait_calm(h);

@@ -14,6 +14,8 @@
 #define HUNT_WAYS	160	/* more than any cache has, with those of the level above */
 #define HUNT_TURNS	4	/* turns of a ring that a look is about */
 #define SINGLY_TURNS	4	/* the same, load by load */
+/* Of the first level's lines, those that stay in it whatever prefetchers bring. */
+#define HUNT_FIRST_SHARE	4
 
 /**
  * struct gauge - what tells how disturbed the machine is: another thread of the core

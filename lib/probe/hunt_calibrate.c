@@ -25,7 +25,7 @@
 /* Looks at lines that do not conflict when they are chosen, and the share of them that
  * nothing disturbed. */
 #define GAUGE_LOOKS	200
-#define CALM_SHARE	0.1
+#define CALM_SHARE	0.25
 /* Of what translation costs in the first level, the part that shows beside a hit in
  * the next at least. */
 #define SHOWN		0.5
@@ -275,6 +275,24 @@ static int find_penalty(struct hunt *h, size_t n, double *clean)
 	return err;
 }
 
+/*
+ * Half as many lines as begin to overflow the level mostly overflow no set: what they cost more
+ * than a hit, if that counts for so few (hunt_clean_cost), it was told wrong by: some replacements
+ * keep lines in the level above in some orders only.
+ */
+static int mend_hit(struct hunt *h)
+{
+	const size_t n = MIN(h->rise / 2, h->first_lines / HUNT_FIRST_SHARE);
+	double x[DRAWS], clean = 0;
+	int err = 0;
+
+	for (int i = 0; i < DRAWS && !err; i++)
+		err = extra_cost(h, n, &clean, &x[i]);
+	if (!err)
+		h->hit += second_least(x);
+	return err;
+}
+
 /* The first rise of the cost over the number of lines: the next level. */
 int hunt_calibrate(struct hunt *h)
 {
@@ -295,8 +313,10 @@ int hunt_calibrate(struct hunt *h)
 			continue;
 		err = find_penalty(h, n, &clean);
 		/* It goes on where there are more lines, or is something else. */
-		if (err || h->penalty > MAX(RISE * clean, MIN(GOES_ON * extra, h->hit / 2)))
-			return err ? err : 1;
+		if (err || h->penalty <= MAX(RISE * clean, MIN(GOES_ON * extra, h->hit / 2)))
+			continue;
+		err = mend_hit(h);
+		return err ? err : 1;
 	}
 	return err;
 }

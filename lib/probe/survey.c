@@ -582,6 +582,8 @@ int survey_level(struct survey *s)
 			err = look_at(s, &h, from, &c);
 		if (err > 0) {
 			refined = h.penalty;
+			s->penalty_least = s->nsweeps > 1 ? fmin(s->penalty_least, refined) :
+							    refined;
 			vote(s);
 			if (c.n > s->ways && s->sweep[s->nsweeps - 1].ways == s->ways) {
 				if (!is_softer(s))

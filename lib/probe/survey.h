@@ -71,6 +71,7 @@ enum holding {
  * @hit: cycles of a hit
  * @kept: see struct hunt
  * @penalty: cycles more of a miss
+ * @penalty_least: the same of the class that makes least of it; 0 if none was found
  * @gauge: see struct hunt
  * @ways: 0 if not told
  * @votes: classes that agree, of @tried
@@ -109,7 +110,7 @@ struct survey {
 	unsigned int ways_before, votes_before;
 	uint64_t patience, until;
 	int seen;
-	double hit, kept, penalty;
+	double hit, kept, penalty, penalty_least;
 	size_t rise;
 	struct gauge gauge;
 	unsigned int ways, votes, tried;

@@ -21,6 +21,8 @@
 #define WARM		2
 #define TURNS		1
 #define ORDERS		3
+/* What they differ by, at most, if nothing disturbs. */
+#define ALIKE		0.03
 /* Lines that are far more than the level holds, over those. */
 #define MOST		3
 /* Lines over those that the first level holds, so that hits are beyond it. */
@@ -77,24 +79,32 @@ static int cost_once(struct survey *s, const struct footprint *f, size_t run, do
 	return err;
 }
 
-/* The least of several, as what disturbs adds to it. */
+/* The least of several, as what disturbs adds to it, unless the first ones are alike. */
 static int cost(struct survey *s, const struct footprint *f, size_t run, double *cycles)
 {
-	double once = 0;
-	int err = 0;
+	double once = INFINITY, before;
+	int err = 0, alike = 0;
 
 	*cycles = INFINITY;
-	for (int i = 0; i < ORDERS && !err; i++) {
+	for (int i = 0; i < ORDERS && !alike && !err; i++) {
+		before = once;
 		err = cost_once(s, f, run, &once);
+		alike = fabs(once - before) < ALIKE * once;
 		*cycles = fmin(*cycles, once);
 	}
 	return err;
 }
 
+/* Cycles more of a miss: what a class makes of it may be twice that of another. */
+static double miss(const struct survey *s)
+{
+	return s->penalty_least > 0 ? s->penalty_least : s->penalty;
+}
+
 /* Whether so large a part of what the level holds costs more than chance makes it, over hits. */
 static int is_crowded(const struct survey *s, double part, double cycles)
 {
-	return cycles > CROWDED * s->penalty * urns_crowded(s->ways, part * s->ways) +
+	return cycles > CROWDED * miss(s) * urns_crowded(s->ways, part * s->ways) +
 			NOISE * s->hit;
 }
 
@@ -105,7 +115,7 @@ static int look(struct survey *s, const struct footprint *f, double bytes, int *
 	static const double part[] = { 0, 0.25, 0.75, 0.5, 1.5, MOST };
 	enum { FIRST, QUARTER, FITS, HALF, OVER, FAR_OVER, NPARTS };
 	/* Beyond the next level it is no miss of this one, which costs a hit more at least. */
-	const double penalty = fmax(s->penalty, s->hit);
+	const double penalty = fmax(miss(s), s->hit);
 	double lines, hit = INFINITY, cycles[NPARTS], share[NPARTS] = { 0 };
 	int err = 0;
 

@@ -96,6 +96,41 @@ START_TEST(looks_twice_at_large_rings_that_do_not_overflow)
 }
 END_TEST
 
+/* Hits that go on to cost less or more than they did are not waited for until patience is over. */
+START_TEST(takes_what_hits_go_on_to_cost_for_theirs)
+{
+	static const double was[] = { 11.4, 12.6 };
+	static const uint32_t none[HUNT_WAYS];
+	struct hunt h = {
+		.above = 8, .first_hit = 4, .first_lines = 512, .hit = was[_i],
+		.gauge = { .cycles = was[_i] },
+	};
+	size_t count[8] = { 0 };
+	uint64_t frame[4096];
+	struct meter *meter;
+	struct trial t;
+	double begin;
+
+	model.cache[0].policy = POLICY_LRU;
+	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
+	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
+	for (uint32_t i = 0; i < 4096 && h.gauge.n < 32; i++)
+		if (count[frame[i] % 8]++ < 4)
+			h.gauge.page[h.gauge.n++] = i;
+	ck_assert_int_eq(hunt_open(&h, &t, none, HUNT_WAYS), 0);
+	begin = trial_elapsed(&t);
+	ck_assert_int_eq(hunt_wait_calm(&h), 0);
+	ck_assert_double_lt(trial_elapsed(&t) - begin, 1e-3);
+	ck_assert_double_eq_tol(h.gauge.cycles, 12, 0.2);
+	ck_assert_double_eq_tol(h.hit, h.gauge.cycles, 1e-9);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hunt");
@@ -110,6 +145,7 @@ int main(void)
 	/* Also for valgrind, under which a simulated machine takes minutes. */
 	tcase_set_timeout(quick, 300);
 	tcase_add_checked_fixture(quick, make_machine, drop_machine);
+	tcase_add_loop_test(quick, takes_what_hits_go_on_to_cost_for_theirs, 0, 2);
 	tcase_add_test(quick, learns_no_penalty_from_lines_that_all_hit);
 	suite_add_tcase(suite, quick);
 	return tap_run(suite);

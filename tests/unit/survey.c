@@ -57,7 +57,7 @@ START_TEST(takes_no_hits_of_the_next_level_for_its_own)
 
 	model.cache[2] = (struct machine_cache){ .bytes = 2 * MIB, .ways = 16, .cycles = 40 };
 	find_and_stay(&meter, &t, pages);
-	s->penalty = model.memory_cycles - s->hit;
+	s->penalty = s->penalty_least = model.memory_cycles - s->hit;
 	ck_assert_int_eq(survey_holds(s, pages, POOL / METER_CHUNK, 2 * MIB), HOLDS_MAYBE);
 	trial_close(&t);
 	meter->ops->close(meter);
