@@ -49,8 +49,7 @@ static inline void *core_walk(void *at, unsigned long long steps)
 
 /*
  * The line of @at leaves all caches of all CPUs; core_flushed() waits until all have.
- * @is_weak: the processor has CLFLUSHOPT, which does not wait for the flush before; on an
- * Emerald Rapids many lines are flushed in a tenth of the time.
+ * @is_weak: the processor has CLFLUSHOPT, which does not wait for the flush before.
  */
 #if defined(__x86_64__)
 #define CORE_FLUSHES	1

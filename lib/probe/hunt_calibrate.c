@@ -286,6 +286,9 @@ static int mend_hit(struct hunt *h)
 	double x[DRAWS], clean = 0;
 	int err = 0;
 
+	/* So few are hits of the level above. */
+	if (n <= h->above)
+		return 0;
 	for (int i = 0; i < DRAWS && !err; i++)
 		err = extra_cost(h, n, &clean, &x[i]);
 	if (!err)
