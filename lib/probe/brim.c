@@ -18,12 +18,22 @@
 #define BATCH_LEAST	16
 #define FIRST_PART	8
 #define LAST_PART	32
-/* Looks at a batch until it is given up, and orders until one of its lines misses. */
+/*
+ * Looks at a batch until it is given up, and orders until one of its lines misses; the same where
+ * others give way.
+ */
 #define TRIES		30
 #define NEW_ORDERS	40
+#define TRIES_GIVING	100
+#define NEW_ORDERS_GIVING 3
+/* Of so many lines that are in and miss, one gives way. */
+#define OUT_OF		64
 /* All others are tried so often at most, until so often none fitted. */
 #define ROUNDS		10
 #define IDLE_ROUNDS	2
+/* A round that brought less than one in so many lines; lines a set that are tried until it is full. */
+#define NEARLY		100
+#define IDLE_A_SET	2
 /* Orders in which nobody missed that had not before, until it is asked whether these are all. */
 #define SHOW_IDLE	3
 #define SHOW_TRIES	40
@@ -151,65 +161,106 @@ static size_t part(const struct brim *b, uint32_t *pages, size_t n)
 }
 
 /*
+ * Some of the lines that are in and missed go behind the @now that are tried, so many that hardly
+ * two of them are of one set. How many.
+ */
+static size_t give_way(struct brim *b, size_t now)
+{
+	size_t missed = 0, gone = 0, out;
+	uint32_t page;
+
+	shuffle(&b->h->t->rng, b->page, b->n);
+	for (size_t i = 0; i < b->n; i++)
+		missed += b->missed[b->page[i]];
+	out = (missed + OUT_OF - 1) / OUT_OF;
+	for (size_t i = b->n; i-- > 0 && gone < out;) {
+		page = b->page[i];
+		if (!b->missed[page])
+			continue;
+		b->page[i] = b->page[--b->n];
+		b->page[b->n] = b->page[b->n + now];
+		b->page[b->n + now] = page;
+		gone++;
+	}
+	return gone;
+}
+
+/*
  * Try the first @batch lines that are not in. Whoever misses is of a set that overflows; in random
  * orders all of its lines do sooner or later, so those of the batch as well: these do not fit, and
- * are moved behind the others of it. How many fit, to *@fit. 0, -errno.
+ * are moved behind the others of it. Where always others miss, some of those give way. How many
+ * more are in, to *@fit. 0, -errno.
  */
 static int try_batch(struct brim *b, size_t batch, size_t *fit)
 {
-	uint32_t *more = b->page + b->n;
+	const int orders = b->gives_way ? NEW_ORDERS_GIVING : NEW_ORDERS;
+	const int tries = b->gives_way ? TRIES_GIVING : TRIES;
+	const size_t had = b->n;
 	size_t now = batch, before;
 	ssize_t missed = 1;
 
-	for (int i = 0; i < TRIES && now; i++) {
+	for (int i = 0; i < tries && now && b->h->t->loads < b->h->until; i++) {
 		before = now;
 		missed = look_for_any(b, b->page, b->n + now);
 		if (missed <= 0)
 			break;
-		now = part(b, more, now);
-		for (int k = 0; k < NEW_ORDERS && now == before && missed > 0; k++) {
+		now = part(b, b->page + b->n, now);
+		for (int k = 0; k < orders && now == before && missed > 0; k++) {
 			missed = look(b, b->page, b->n + now);
-			now = part(b, more, now);
+			now = part(b, b->page + b->n, now);
 		}
-		if (now == before)
+		if (now == before && !(b->gives_way && give_way(b, now)))
 			break;
 	}
-	*fit = missed ? 0 : now;
-	b->n += *fit;
+	b->n += missed ? 0 : now;
+	*fit = b->n > had ? b->n - had : 0;
 	b->looks = *fit ? 0 : b->looks;
 	return missed < 0 ? (int)missed : 0;
 }
 
-/* All others once, @batch at a time. How many more are in, to *@fit. */
-static int try_all(struct brim *b, size_t batch, size_t *fit)
+/* Whether so many lines without one that fits are enough of them: whole sets of @ways are full. */
+static int is_done(const struct brim *b, unsigned int ways, size_t idle)
 {
-	size_t left, n, some, back;
+	return b->gives_way && ways && b->n % ways == 0 && idle * ways > IDLE_A_SET * b->n;
+}
+
+/*
+ * All others once, @batch at a time, or until sets of @ways, if these are known, are full. How many
+ * more are in, to *@fit.
+ */
+static int try_all(struct brim *b, size_t batch, unsigned int ways, size_t *fit)
+{
+	const size_t began = b->n;
+	size_t left, n, some, back, had, idle = 0;
 	int err = 0;
 
 	shuffle(&b->h->t->rng, b->page + b->n, b->npages - b->n);
-	*fit = 0;
 	for (left = b->npages - b->n; left && !err && b->h->t->loads < b->h->until; left -= n) {
+		if (is_done(b, ways, idle))
+			break;
 		n = MIN(MAX(batch, BATCH_LEAST), left);
+		had = b->n;
 		err = try_batch(b, n, &some);
-		*fit += some;
+		idle = some ? 0 : idle + n;
 		/* What was tried is behind what was not. */
-		back = n - some;
+		back = had + n - b->n;
 		memcpy(b->list, b->page + b->n, back * sizeof(*b->list));
 		memmove(b->page + b->n, b->page + b->n + back,
 			(b->npages - b->n - back) * sizeof(*b->page));
 		memcpy(b->page + b->npages - back, b->list, back * sizeof(*b->list));
 	}
+	*fit = b->n > began ? b->n - began : 0;
 	return err;
 }
 
 /* Until no more fit. */
-static int try_again(struct brim *b, size_t batch, int idle_rounds)
+static int try_again(struct brim *b, size_t batch, unsigned int ways, int idle_rounds)
 {
 	size_t fit;
 	int err = 0;
 
 	for (int i = 0, idle = 0; i < ROUNDS && idle < idle_rounds && !err; i++) {
-		err = try_all(b, batch, &fit);
+		err = try_all(b, batch, ways, &fit);
 		idle = fit ? 0 : idle + 1;
 	}
 	if (b->h->t->loads >= b->h->until)
@@ -219,21 +270,26 @@ static int try_again(struct brim *b, size_t batch, int idle_rounds)
 
 int brim_fill(struct brim *b, size_t begins)
 {
-	size_t fit;
+	size_t fit, least;
 	int err;
 
 	b->n = 0;
 	shuffle(&b->h->t->rng, b->page, b->npages);
 	err = try_batch(b, MIN(begins, b->npages), &fit);
-	for (size_t part = FIRST_PART; part <= LAST_PART && !err; part *= 2)
-		err = try_all(b, b->n / part, &fit);
-	return err ? err : try_again(b, b->n / LAST_PART, 1);
+	for (size_t part = FIRST_PART; part <= LAST_PART && !err; part *= 2) {
+		err = try_all(b, b->n / part, 0, &fit);
+		/* Where others give way, hardly any set is left short of lines that there are. */
+		least = b->gives_way ? b->n / NEARLY : 0;
+		if (fit < least)
+			return err;
+	}
+	return err ? err : try_again(b, b->n / LAST_PART, 0, 1);
 }
 
 int brim_settle(struct brim *b, unsigned int ways)
 {
 	/* Most sets get one line at a time or none: it fits, if any does. */
-	return try_again(b, b->n / ways / 2, IDLE_ROUNDS);
+	return try_again(b, b->n / ways / 2, ways, b->gives_way ? 1 : IDLE_ROUNDS);
 }
 
 /*

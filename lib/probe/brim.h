@@ -17,6 +17,8 @@
  * @npages: of them, those that are tried
  * @flush: pages that are not, @nflush of them, whose lines @distance bytes away push all others out
  *         of the level above, and share no set of the level
+ * @gives_way: lines that are in do so to others, where these never miss and their sets overflow; only
+ *             where @nflush lines make all others leave the level above
  * @looks: at rings with those that fit, since one more did
  * @missed: by page: in the last looks
  */
@@ -27,6 +29,7 @@ struct brim {
 	const uint32_t *flush;
 	size_t nflush;
 	uint32_t distance;
+	int gives_way;
 	unsigned int looks;
 	unsigned char *missed;
 	uint32_t *list, *places;	/* room for the pool */

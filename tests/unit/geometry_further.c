@@ -135,6 +135,8 @@ START_TEST(fills_a_third_level_below_a_mixed_index)
 {
 	static const enum machine_policy policy[] = {
 		POLICY_LRU, POLICY_FIFO, POLICY_RANDOM, POLICY_PLRU, POLICY_SRRIP,
+		/* Of a set that overflows some lines never miss. */
+		POLICY_QLRU_H11_M1_R0_U0,
 	};
 
 	model.cache[1].index = INDEX_XOR;
@@ -172,7 +174,7 @@ int main(void)
 			    (int)(sizeof(crowded) / sizeof(*crowded)));
 	tcase_add_test(tc, divides_out_sets_that_share_one_of_an_exclusive_level);
 	tcase_add_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive);
-	tcase_add_loop_test(tc, fills_a_third_level_below_a_mixed_index, 0, 10);
+	tcase_add_loop_test(tc, fills_a_third_level_below_a_mixed_index, 0, 12);
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
