@@ -67,7 +67,7 @@ run_units() {
 		slow:*/colour) cases=module ;;
 		*:*/probe_cache|*:*/share) cases=quick ;;
 		*:*/geometry_*|*:*/survey) continue ;;
-		*:*/geometry|*:*/hunt|*:*/classes|*:*/stride) cases=quick ;;
+		*:*/brim|*:*/geometry|*:*/hunt|*:*/classes|*:*/stride) cases=quick ;;
 		*) cases= ;;
 		esac
 		[ "$running" -lt "$jobs" ] || { wait -n; running=$((running - 1)); }
@@ -97,7 +97,8 @@ else
 fi
 
 # Threads: what they share must be shared on purpose.
-if make -s -j"$jobs" SAN=thread O="$O/threads" unit-programs >"$log" 2>&1 &&
+units=("$O"/threads/tests/unit/{meter_user,groups,copyv_async})
+if make -s -j"$jobs" SAN=thread O="$O/threads" "${units[@]}" >"$log" 2>&1 &&
    run_units "$O/threads" threads TSAN_OPTIONS=halt_on_error=1; then
 	result ok "the unit tests pass under the thread sanitizer"
 else

@@ -10,35 +10,41 @@
 #include "shuffle.h"
 #include "urns.h"
 
-/* Lines of all orders of a ring, and orders at least: an exclusive level is only full while the
- * level above holds none of a set's lines. */
+/*
+ * Lines of all orders of a ring, and orders at least: a set of an exclusive level overflows only
+ * while the level above holds none of its lines.
+ */
 #define ORDER_LINES	6000
 #define ORDERS_LEAST	2
-/* Lines that are tried at once: at least; parts of those that fit, at first and then. */
+/* The same at last, where ways are not known yet; where they are, more than anybody waits for. */
+#define SURE_LINES	200000
+#define SURE_MOST	20e6
+/* Lines that are tried at once: at least; part of those that fit. */
 #define BATCH_LEAST	16
-#define FIRST_PART	8
-#define LAST_PART	32
-/*
- * Looks at a batch until it is given up, and orders until one of its lines misses; the same where
- * others give way.
- */
+#define PART		8
+/* Looks at a batch until the rest of it comes in; orders in which none of it missed until then. */
 #define TRIES		30
-#define NEW_ORDERS	40
-#define TRIES_GIVING	100
-#define NEW_ORDERS_GIVING 3
+#define NEW_ORDERS	3
 /* Of so many lines that are in and miss, one gives way. */
 #define OUT_OF		64
-/* All others are tried so often at most, until so often none fitted. */
+/* All others are tried until that brings less than one in so many lines. */
+#define NEARLY		100
+/* Where ways are known, so often at most, until so often as many lines are in as were before. */
 #define ROUNDS		10
 #define IDLE_ROUNDS	2
-/* A round that brought less than one in so many lines; lines a set that are tried until it is full. */
-#define NEARLY		100
+/* Lines a set that are tried until it is full. */
 #define IDLE_A_SET	2
-/* Orders in which nobody missed that had not before, until it is asked whether these are all. */
+/*
+ * Of a set's lines so many times each is to have missed since another did first; orders without
+ * any until it cannot be told, lines of these where nothing flushes the level above.
+ */
+#define SHOW_AGAIN	5
 #define SHOW_IDLE	3
-#define SHOW_TRIES	40
-/* Sets that are looked at. */
+#define SHOW_LINES	200000
+#define SHOW_TRIES	10
+/* Sets that are looked at; lines that are tried for them. */
 #define SETS		3
+#define SETS_TRIED	8
 /* Lines of a ring that may be in the first level when others, elsewhere, begin to flush it. */
 #define LAST		64
 /* Lines that are missing to fill all sets, to be expected at most; steps of pools until then. */
@@ -95,18 +101,21 @@ static void put_flush(struct brim *b, size_t n)
 		b->places[n + i] = place_of(b, b->flush[i], b->distance);
 }
 
-/* How many of @n @pages missed in one order of a ring of them, marked in b->missed. -errno. */
-static ssize_t look(struct brim *b, const uint32_t *pages, size_t n)
+/*
+ * How many of @n @pages missed in one order of a ring of them, marked in b->missed; the last
+ * @together in a row, if nothing else flushes the level above, so that the others do. -errno.
+ */
+static ssize_t look(struct brim *b, const uint32_t *pages, size_t n, size_t together)
 {
 	double misses;
 	ssize_t missed = 0;
 	int err;
 
-	b->looks++;
 	for (size_t i = 0; i < n; i++)
 		b->places[i] = place_of(b, pages[i], 0);
 	put_flush(b, n);
-	err = singly_look(b->h, b->places, n + b->nflush, b->nflush, b->missed, &misses);
+	err = singly_look(b->h, b->places, n + b->nflush, b->nflush ? b->nflush : together,
+			  b->missed, &misses);
 	for (size_t i = 0; i < n && !err; i++)
 		missed += b->missed[pages[i]];
 	return err ? err : missed;
@@ -118,30 +127,28 @@ static void forget(struct brim *b, const uint32_t *pages, size_t n)
 		b->missed[pages[i]] = 0;
 }
 
-/* In as many orders as it takes to see any that misses. */
-static ssize_t look_for_any(struct brim *b, const uint32_t *pages, size_t n)
+/* Orders with so many lines together; few will do where nothing stays in the level above. */
+static unsigned int orders_of(const struct brim *b, size_t n, size_t lines, unsigned int least)
 {
-	const unsigned int all = b->nflush ? 0 : ORDER_LINES / (unsigned int)n;
-	const unsigned int orders = MAX(all, ORDERS_LEAST);
+	return b->nflush || !n ? least : MAX((unsigned int)(lines / n), least);
+}
+
+/* In so many orders until any misses. */
+static ssize_t look_in(struct brim *b, const uint32_t *pages, size_t n, size_t together,
+		       unsigned int orders)
+{
 	ssize_t missed = 0;
 
 	forget(b, pages, n);
 	for (unsigned int i = 0; i < orders && !missed; i++)
-		missed = look(b, pages, n);
+		missed = look(b, pages, n, together);
 	return missed;
 }
 
-/* In more orders, until in some none missed that had not before. How many have. */
-static ssize_t look_on(struct brim *b, const uint32_t *pages, size_t n)
+/* In as many orders as it takes to see any that misses. */
+static ssize_t look_for_any(struct brim *b, const uint32_t *pages, size_t n)
 {
-	ssize_t missed = 0, before;
-
-	for (int idle = 0; idle < SHOW_IDLE && missed >= 0;) {
-		before = missed;
-		missed = look(b, pages, n);
-		idle = missed > before ? 0 : idle + 1;
-	}
-	return missed;
+	return look_in(b, pages, n, 0, orders_of(b, n, ORDER_LINES, ORDERS_LEAST));
 }
 
 /* Those of @n pages that missed to the end. How many did not. */
@@ -160,11 +167,8 @@ static size_t part(const struct brim *b, uint32_t *pages, size_t n)
 	return kept;
 }
 
-/*
- * Some of the lines that are in and missed go behind the @now that are tried, so many that hardly
- * two of them are of one set. How many.
- */
-static size_t give_way(struct brim *b, size_t now)
+/* Some of the lines that are in and missed go, so few that hardly two are of one set. How many. */
+static size_t give_way(struct brim *b)
 {
 	size_t missed = 0, gone = 0, out;
 	uint32_t page;
@@ -178,50 +182,65 @@ static size_t give_way(struct brim *b, size_t now)
 		if (!b->missed[page])
 			continue;
 		b->page[i] = b->page[--b->n];
-		b->page[b->n] = b->page[b->n + now];
-		b->page[b->n + now] = page;
+		b->page[b->n] = page;
 		gone++;
 	}
 	return gone;
 }
 
 /*
- * Try the first @batch lines that are not in. Whoever misses is of a set that overflows; in random
- * orders all of its lines do sooner or later, so those of the batch as well: these do not fit, and
- * are moved behind the others of it. Where always others miss, some of those give way. How many
+ * Out with lines that miss until none does in so many orders: of each set that overflows as many as
+ * do not fit, whichever they are. How many still miss, -errno.
+ */
+static ssize_t mend(struct brim *b, unsigned int orders)
+{
+	ssize_t missed;
+
+	do {
+		missed = look_in(b, b->page, b->n, 0, orders);
+	} while (missed > 0 && b->h->t->loads < b->h->until && give_way(b));
+	return missed;
+}
+
+/*
+ * Try the first @batch lines that are not in. Whoever misses is of a set that overflows; those of
+ * the batch that do are moved behind the others of it. Where only lines that are in go on to miss,
+ * what is left of the batch comes in as well, and lines that miss go, whichever they are. How many
  * more are in, to *@fit. 0, -errno.
  */
 static int try_batch(struct brim *b, size_t batch, size_t *fit)
 {
-	const int orders = b->gives_way ? NEW_ORDERS_GIVING : NEW_ORDERS;
-	const int tries = b->gives_way ? TRIES_GIVING : TRIES;
 	const size_t had = b->n;
 	size_t now = batch, before;
 	ssize_t missed = 1;
 
-	for (int i = 0; i < tries && now && b->h->t->loads < b->h->until; i++) {
+	for (int i = 0; i < TRIES && now && b->h->t->loads < b->h->until; i++) {
 		before = now;
 		missed = look_for_any(b, b->page, b->n + now);
 		if (missed <= 0)
 			break;
 		now = part(b, b->page + b->n, now);
-		for (int k = 0; k < orders && now == before && missed > 0; k++) {
-			missed = look(b, b->page, b->n + now);
+		for (int k = 0; k < NEW_ORDERS && now == before && missed > 0; k++) {
+			missed = look(b, b->page, b->n + now, 0);
 			now = part(b, b->page + b->n, now);
 		}
-		if (now == before && !(b->gives_way && give_way(b, now)))
+		if (now == before)
 			break;
 	}
-	b->n += missed ? 0 : now;
+	b->n += missed < 0 ? 0 : now;
+	if (missed > 0 && now)
+		missed = mend(b, orders_of(b, b->n, ORDER_LINES, ORDERS_LEAST));
 	*fit = b->n > had ? b->n - had : 0;
-	b->looks = *fit ? 0 : b->looks;
 	return missed < 0 ? (int)missed : 0;
 }
 
-/* Whether so many lines without one that fits are enough of them: whole sets of @ways are full. */
+/*
+ * Whether so many lines without one that fits are enough of them: whole sets of @ways are full.
+ * Where nothing flushes the level above, it may have lines of those that are not.
+ */
 static int is_done(const struct brim *b, unsigned int ways, size_t idle)
 {
-	return b->gives_way && ways && b->n % ways == 0 && idle * ways > IDLE_A_SET * b->n;
+	return b->nflush && ways && b->n % ways == 0 && idle * ways > IDLE_A_SET * b->n;
 }
 
 /*
@@ -253,43 +272,57 @@ static int try_all(struct brim *b, size_t batch, unsigned int ways, size_t *fit)
 	return err;
 }
 
-/* Until no more fit. */
-static int try_again(struct brim *b, size_t batch, unsigned int ways, int idle_rounds)
+/* Out with what does not fit, and nothing is in if the hunt is at its end. */
+static int make_sure(struct brim *b, unsigned int orders)
 {
-	size_t fit;
-	int err = 0;
+	ssize_t missed = b->n ? mend(b, orders) : 0;
 
-	for (int i = 0, idle = 0; i < ROUNDS && idle < idle_rounds && !err; i++) {
-		err = try_all(b, batch, ways, &fit);
-		idle = fit ? 0 : idle + 1;
-	}
 	if (b->h->t->loads >= b->h->until)
 		b->n = 0;
-	return err;
+	return missed < 0 ? (int)missed : 0;
 }
 
 int brim_fill(struct brim *b, size_t begins)
 {
-	size_t fit, least;
+	size_t fit;
 	int err;
 
 	b->n = 0;
 	shuffle(&b->h->t->rng, b->page, b->npages);
 	err = try_batch(b, MIN(begins, b->npages), &fit);
-	for (size_t part = FIRST_PART; part <= LAST_PART && !err; part *= 2) {
-		err = try_all(b, b->n / part, 0, &fit);
-		/* Where others give way, hardly any set is left short of lines that there are. */
-		least = b->gives_way ? b->n / NEARLY : 0;
-		if (fit < least)
-			return err;
-	}
-	return err ? err : try_again(b, b->n / LAST_PART, 0, 1);
+	for (fit = b->n; fit > b->n / NEARLY && !err;)
+		err = try_all(b, b->n / PART, 0, &fit);
+	return err ? err : make_sure(b, orders_of(b, b->n, SURE_LINES, SHOW_IDLE));
+}
+
+/* Orders in which the level above is to be without the lines of any set often enough. */
+static double empty_orders(const struct brim *b, unsigned int ways)
+{
+	const double n = (double)b->n, above = b->h->above, windows = n / above;
+
+	return b->nflush ? SHOW_IDLE : ceil(EMPTY_LEAST / windows * exp(above * ways / n));
 }
 
 int brim_settle(struct brim *b, unsigned int ways)
 {
-	/* Most sets get one line at a time or none: it fits, if any does. */
-	return try_again(b, b->n / ways / 2, ways, b->gives_way ? 1 : IDLE_ROUNDS);
+	size_t fit, before;
+	double orders;
+	int err = 0;
+
+	for (int i = 0, idle = 0; i < ROUNDS && idle < IDLE_ROUNDS && b->n && !err; i++) {
+		before = b->n;
+		orders = empty_orders(b, ways);
+		if (orders * (double)b->n > SURE_MOST) {
+			b->n = 0;
+			break;
+		}
+		/* Most sets get one line at a time or none: it fits, if any does. */
+		err = try_all(b, b->n / ways / 2, ways, &fit);
+		if (!err)
+			err = make_sure(b, (unsigned int)orders);
+		idle = b->n == before ? idle + (b->n % ways ? 1 : IDLE_ROUNDS) : 0;
+	}
+	return err;
 }
 
 /*
@@ -298,23 +331,21 @@ int brim_settle(struct brim *b, unsigned int ways)
  */
 static int is_complete(struct brim *b, const struct class *c)
 {
-	size_t n, half = b->n / 2;
+	const size_t half = b->n / 2;
+	size_t n;
 	ssize_t over = 1;
 
 	shuffle(&b->h->t->rng, b->page, b->n);
 	for (int i = 0; i < 2 && over > 0; i++) {
-		memcpy(b->list, c->page, c->n * sizeof(*b->list));
-		n = c->n;
+		n = 0;
 		for (size_t j = i ? half : 0; j < (i ? b->n : half); j++)
 			if (!hunt_is_among(c->page, c->n, b->page[j]))
 				b->list[n++] = b->page[j];
-		over = look_for_any(b, b->list, n);
-		forget(b, b->list, n);
+		memcpy(b->list + n, c->page, c->n * sizeof(*b->list));
+		n += c->n;
+		over = look_in(b, b->list, n, c->n,
+			       orders_of(b, n, ORDER_LINES, ORDERS_LEAST));
 	}
-	/* As they were. */
-	forget(b, b->page, b->n);
-	for (size_t i = 0; i < c->n; i++)
-		b->missed[c->page[i]] = 1;
 	return over < 0 ? (int)over : over > 0;
 }
 
@@ -329,7 +360,7 @@ ssize_t brim_costs(struct brim *b, size_t n, double *cycles)
 {
 	const size_t all = n + b->nflush, some = n - MIN(n / 2, LAST);
 	size_t found = 0;
-	ssize_t missed = look(b, b->page, n);
+	ssize_t missed = look(b, b->page, n, 0);
 
 	if (missed < 0)
 		return missed;
@@ -341,26 +372,49 @@ ssize_t brim_costs(struct brim *b, size_t n, double *cycles)
 }
 
 /*
+ * Of @n lines of b->list those that miss, until nobody does who had not before: behind all others,
+ * with the last, which is the one that does not fit. How many, 1 if none misses, -errno.
+ */
+static ssize_t gather(struct brim *b, size_t n)
+{
+	const unsigned int most = orders_of(b, n, SHOW_LINES, SHOW_IDLE);
+	size_t found = 1, again = 0, before;
+	unsigned int idle = 0;
+	ssize_t missed;
+
+	while (idle < most && again < SHOW_AGAIN * found && found <= HUNT_WAYS &&
+	       b->h->t->loads < b->h->until) {
+		forget(b, b->list, n);
+		missed = look(b, b->list, n, found);
+		if (missed < 0)
+			return missed;
+		before = found;
+		found = n - part(b, b->list, n - found);
+		again = found > before ? 0 : again + (size_t)missed;
+		idle = missed ? 0 : idle + 1;
+	}
+	return (ssize_t)found;
+}
+
+/*
  * The set in which the @i-th page, which did not fit, does not: lines of it, ways and one,
  * of which that is the first. 1, 0 if it cannot be told, -errno.
  */
 static int find_class(struct brim *b, size_t i, struct class *c)
 {
 	const uint32_t page = b->page[i];
-	ssize_t missed;
+	ssize_t n;
 	int complete = 0;
 
-	forget(b, b->page, b->n);
 	for (int try = 0; try < SHOW_TRIES && !complete; try++) {
 		memcpy(b->list, b->page, b->n * sizeof(*b->list));
 		b->list[b->n] = page;
-		missed = look_on(b, b->list, b->n + 1);
-		if (missed <= 0 || missed >= HUNT_WAYS)
-			return MIN((int)missed, 0);
-		*c = (struct class){ .page = { page }, .n = 1 };
-		for (size_t k = 0; k < b->n; k++)
-			if (b->missed[b->page[k]])
-				c->page[c->n++] = b->page[k];
+		n = gather(b, b->n + 1);
+		if (n <= 1 || n > HUNT_WAYS)
+			return MIN((int)n, 0);
+		c->n = (unsigned int)n;
+		for (ssize_t k = 0; k < n; k++)
+			c->page[k] = b->list[b->n - (size_t)k];
 		complete = is_complete(b, c);
 	}
 	return complete;
@@ -368,19 +422,21 @@ static int find_class(struct brim *b, size_t i, struct class *c)
 
 int brim_ways(struct brim *b, unsigned int *ways, struct class *c)
 {
-	int told;
+	unsigned int told = 0;
+	int seen = 0;
 
 	*ways = 0;
-	for (size_t i = 0; i < SETS; i++) {
-		if (b->n + i >= b->npages)
-			return 0;
-		told = find_class(b, b->n + i, c);
+	for (size_t i = 0; i < SETS_TRIED && told < SETS && b->n + i < b->npages; i++) {
+		seen = find_class(b, b->n + i, c);
+		if (seen < 0)
+			return seen;
 		/* Two lines alone: something else overflows. */
-		if (told <= 0 || c->n < 3 || (*ways && c->n != *ways + 1))
-			return MIN(told, 0);
-		*ways = (unsigned int)c->n - 1;
+		if (seen && (c->n < 3 || (told && c->n != *ways + 1)))
+			return 0;
+		told += (unsigned int)seen;
+		*ways = seen ? (unsigned int)c->n - 1 : *ways;
 	}
-	return 1;
+	return told == SETS;
 }
 
 /* Lines that a pool of @n leaves its sets short of. */
@@ -400,12 +456,9 @@ size_t brim_enough(const struct brim *b, unsigned int ways)
 	return (size_t)n;
 }
 
-int brim_is_full(const struct brim *b, unsigned int ways, double above)
+int brim_is_full(const struct brim *b, unsigned int ways)
 {
-	const double sets = (double)b->n / ways, windows = (double)b->n / above * b->looks;
-	const int was_empty = b->nflush || windows * exp(-above / sets) >= EMPTY_LEAST;
-
-	return b->n && ways && b->n % ways == 0 && was_empty &&
+	return b->n && ways && b->n % ways == 0 &&
 	       lacking(b, ways, (double)b->npages) <= LACKING;
 }
 

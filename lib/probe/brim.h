@@ -3,7 +3,8 @@
  * A level filled to the brim: lines at one offset of a pool, as many as it holds without a miss.
  * Of the lines of a set as many fit as it has ways, whichever they are; so every collection to
  * which no line can be added is of one size, sets times ways, however lines are spread over the
- * sets and whatever is replaced. A line that does not fit misses, or makes others of its set miss.
+ * sets and whatever is replaced. A line that does not fit misses, or makes others of its set miss;
+ * whichever of these goes instead, as many are left.
  */
 #ifndef SONDE_LIB_PROBE_BRIM_H
 #define SONDE_LIB_PROBE_BRIM_H
@@ -17,9 +18,6 @@
  * @npages: of them, those that are tried
  * @flush: pages that are not, @nflush of them, whose lines @distance bytes away push all others out
  *         of the level above, and share no set of the level
- * @gives_way: lines that are in do so to others, where these never miss and their sets overflow; only
- *             where @nflush lines make all others leave the level above
- * @looks: at rings with those that fit, since one more did
  * @missed: by page: in the last looks
  */
 struct brim {
@@ -29,8 +27,6 @@ struct brim {
 	const uint32_t *flush;
 	size_t nflush;
 	uint32_t distance;
-	int gives_way;
-	unsigned int looks;
 	unsigned char *missed;
 	uint32_t *list, *places;	/* room for the pool */
 };
@@ -45,7 +41,10 @@ void brim_close(struct brim *b);
  */
 int brim_fill(struct brim *b, size_t begins);
 
-/* The rest, where sets have so many ways. 0, -errno. */
+/*
+ * The rest, where sets have so many ways; no line if the level above is hardly ever without lines of
+ * a set. 0, -errno.
+ */
 int brim_settle(struct brim *b, unsigned int ways);
 
 /* Whether any of the first @n lines of the pool misses. 1, 0, -errno. */
@@ -67,12 +66,8 @@ int brim_ways(struct brim *b, unsigned int *ways, struct class *c);
 /* So large a pool has lines enough to fill all sets. */
 size_t brim_enough(const struct brim *b, unsigned int ways);
 
-/*
- * Whether it holds whole sets, none of which the pool leaves short of lines, and the level above,
- * which holds @above lines of the pool, was without a set's lines often enough: of an exclusive
- * level it holds some else.
- */
-int brim_is_full(const struct brim *b, unsigned int ways, double above);
+/* Whether it holds whole sets, none of which the pool leaves short of lines. */
+int brim_is_full(const struct brim *b, unsigned int ways);
 
 /*
  * Whether lines @distance bytes away in other pages share the sets. 1, 0, -ERANGE if only some

@@ -56,7 +56,6 @@
  * @tried: pages that it was filled from
  * @distance: of lines that share sets of the second level only, from others; or 0
  * @nflush: lines at that distance which flush the second level
- * @gives_way: what is in does so to what never misses
  * @lines: that it holds at one offset
  * @ways: of it
  * @fold: offsets whose lines share sets
@@ -69,7 +68,6 @@ struct filled {
 	size_t begins, tried, nflush, lines;
 	unsigned int ways, fold, line;
 	uint32_t distance;
-	int gives_way;
 };
 
 /* Lines that the second level holds at one offset, or more. */
@@ -277,17 +275,16 @@ static int find_fold(struct filled *f, struct brim *b)
 static int settle_brim(struct filled *f, struct brim *b, size_t *wanted)
 {
 	const size_t room = f->h.npages - b->nflush;
-	size_t before;
 	int err = 0;
 
-	do {
-		before = b->npages;
-		*wanted = brim_enough(b, f->ways);
-		if (*wanted > room)
-			break;
-		b->npages = MAX(MIN((size_t)(MARGIN * (double)*wanted), room), before);
+	*wanted = brim_enough(b, f->ways);
+	while (!err && b->n && *wanted <= room) {
+		b->npages = MAX(MIN((size_t)(MARGIN * (double)*wanted), room), b->npages);
 		err = brim_settle(b, f->ways);
-	} while (!err && b->n && b->npages > before);
+		*wanted = brim_enough(b, f->ways);
+		if (*wanted <= b->npages)
+			break;
+	}
 	f->tried = b->npages;
 	f->lines = b->n;
 	return err;
@@ -303,14 +300,13 @@ static int fill(struct filled *f, size_t *wanted)
 	*wanted = 0;
 	if (told)
 		return told;
-	b.gives_way = f->gives_way && f->nflush;
 	b.npages = MIN(ROOM * f->begins, b.npages);
 	told = brim_fill(&b, f->begins);
 	if (!told && b.n)
 		told = brim_ways(&b, &f->ways, &c);
 	if (told > 0)
 		told = settle_brim(f, &b, wanted);
-	if (!told && brim_is_full(&b, f->ways, f->h.above))
+	if (!told && brim_is_full(&b, f->ways))
 		told = find_line(f, &b, &c);
 	if (!told && f->line)
 		told = find_fold(f, &b);
@@ -374,11 +370,6 @@ int geometry_fill_third(struct ground *w, size_t max_bytes)
 	if (w->t->meter->is_guest || !w->g->level[1].size)
 		return 0;
 	told = fill_pools(w, &f, max_bytes / METER_CHUNK);
-	/* Of a set that overflows some lines may never miss. */
-	if (!told && f.distance) {
-		f.gives_way = 1;
-		told = fill_pools(w, &f, max_bytes / METER_CHUNK);
-	}
 	/* They share sets of this level, too, where these are the remainder of a division. */
 	if (!told && f.distance) {
 		f.distance = 0;

@@ -25,7 +25,7 @@ static int judge(struct survey *s, struct brim *b)
 
 	if (told > 0)
 		told = brim_settle(b, ways);
-	if (told || !brim_is_full(b, ways, s->above))
+	if (told || !brim_is_full(b, ways))
 		return told;
 	told = survey_adopt(s, &c, ways, b->page, hunt_drop(b->page, b->n, c.page, c.n));
 	if (told <= 0)

@@ -183,13 +183,15 @@ needs_autogroup() {
 	own=$(tagged)
 	for signal in TERM INT HUP; do
 		rm -f ready
-		env --default-signal=INT "$SONDE" run --explain mpiexec.mpich -n 3 \
+		# In a shell without a terminal, or under nohup, they may be ignored.
+		env --default-signal=INT,HUP "$SONDE" run --explain mpiexec.mpich -n 3 \
 			sh -c 'echo >>ready; while :; do :; done' 3>&- &
 		job=$!
 		until_true eval '[ "$(cat ready 2>/dev/null | wc -l)" -eq 3 ]'
 		kill -s $signal $job
-		# What mpiexec makes of its ranks' end is its own affair.
+		# What mpiexec makes of its ranks' end is its own affair, but it is theirs.
 		await $job
+		[ "$status" -ne 137 ]
 		run ! cgroups $job
 		[ "$(tagged)" -le "$own" ]
 		run ! compgen -G 'sonde-run.*'

@@ -42,6 +42,8 @@ static const struct {
 } is[] = {
 	{ POLICY_LRU, NON_INCLUSIVE }, { POLICY_RANDOM, NON_INCLUSIVE }, { POLICY_PLRU, INCLUSIVE },
 	{ POLICY_LRU, EXCLUSIVE }, { POLICY_FIFO, EXCLUSIVE }, { POLICY_RANDOM, EXCLUSIVE },
+	{ POLICY_PLRU, EXCLUSIVE }, { POLICY_SRRIP, EXCLUSIVE },
+	{ POLICY_QLRU_H11_M1_R0_U0, NON_INCLUSIVE }, { POLICY_QLRU_H11_M1_R0_U0, EXCLUSIVE },
 };
 
 /* Of an exclusive level, too, once the level above was seen without lines of each set. */
@@ -59,7 +61,39 @@ START_TEST(fits_sets_times_ways_whatever_is_replaced)
 	ck_assert_uint_eq(c.n, 9);
 	ck_assert_int_eq(brim_settle(&b, ways), 0);
 	ck_assert_uint_eq(b.n, 64);
-	ck_assert_int_eq(brim_is_full(&b, ways, 8), 1);
+	ck_assert_int_eq(brim_is_full(&b, ways), 1);
+	brim_close(&b);
+	close_level();
+}
+END_TEST
+
+/* Whichever lines of a set go, as many are left as it has ways. */
+START_TEST(throws_out_what_came_in_and_does_not_fit)
+{
+	struct brim b;
+
+	open_level(is[_i].policy, is[_i].inclusion, INDEX_BITS);
+	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
+	ck_assert_int_eq(brim_fill(&b, 24), 0);
+	b.n = 80;
+	ck_assert_int_eq(brim_settle(&b, 8), 0);
+	ck_assert_uint_eq(b.n, 64);
+	brim_close(&b);
+	close_level();
+}
+END_TEST
+
+/* Of ten ways, 40 lines of the level above would be in it at nearly any time. */
+START_TEST(says_when_the_level_above_is_never_empty)
+{
+	struct brim b;
+
+	open_level(POLICY_LRU, EXCLUSIVE, INDEX_BITS);
+	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
+	ck_assert_int_eq(brim_fill(&b, 24), 0);
+	h.above = 40;
+	ck_assert_int_eq(brim_settle(&b, 32), 0);
+	ck_assert_uint_eq(b.n, 0);
 	brim_close(&b);
 	close_level();
 }
@@ -76,7 +110,7 @@ START_TEST(says_when_a_pool_leaves_sets_short_of_lines)
 	b.npages = 96;
 	ck_assert_int_eq(brim_fill(&b, 24), 0);
 	ck_assert_int_eq(brim_ways(&b, &ways, &c), 1);
-	ck_assert_int_eq(brim_is_full(&b, ways, 8), 0);
+	ck_assert_int_eq(brim_is_full(&b, ways), 0);
 	ck_assert_uint_gt(brim_enough(&b, ways), 96);
 	brim_close(&b);
 	close_level();
@@ -110,13 +144,19 @@ END_TEST
 
 int main(void)
 {
+	const int n = (int)(sizeof(is) / sizeof(*is));
 	Suite *suite = suite_create("brim");
-	TCase *tc = tcase_create("brim");
+	TCase *tc = tcase_create("brim"), *quick = tcase_create("quick");
 
+	tcase_set_timeout(quick, 120);
+	tcase_add_checked_fixture(quick, make_machine, drop_machine);
+	tcase_add_loop_test(quick, throws_out_what_came_in_and_does_not_fit, 0, 1);
+	suite_add_tcase(suite, quick);
 	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, make_machine, drop_machine);
-	tcase_add_loop_test(tc, fits_sets_times_ways_whatever_is_replaced, 0,
-			    (int)(sizeof(is) / sizeof(*is)));
+	tcase_add_loop_test(tc, fits_sets_times_ways_whatever_is_replaced, 0, n);
+	tcase_add_loop_test(tc, throws_out_what_came_in_and_does_not_fit, 1, n);
+	tcase_add_test(tc, says_when_the_level_above_is_never_empty);
 	tcase_add_test(tc, says_when_a_pool_leaves_sets_short_of_lines);
 	tcase_add_test(tc, tells_offsets_that_share_sets);
 	suite_add_tcase(suite, tc);

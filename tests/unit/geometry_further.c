@@ -131,23 +131,17 @@ END_TEST
  * Lines at offsets that the index of the second level mixes with others push these out of it, and
  * out of no other level: so each load of a ring shows what the third holds.
  */
-static const struct machine_cache below_mixed[] = {
-	{ .policy = POLICY_LRU },
-	{ .policy = POLICY_FIFO },
-	{ .policy = POLICY_RANDOM },
-	{ .policy = POLICY_RANDOM, .inclusion = EXCLUSIVE },
-	{ .policy = POLICY_PLRU },
-	{ .policy = POLICY_SRRIP },
+static const enum machine_policy below_mixed[] = {
+	POLICY_LRU, POLICY_FIFO, POLICY_RANDOM, POLICY_PLRU, POLICY_SRRIP,
 	/* Of a set that overflows some lines never miss. */
-	{ .policy = POLICY_QLRU_H11_M1_R0_U0 },
-	{ .policy = POLICY_QLRU_H11_M1_R0_U0, .inclusion = EXCLUSIVE },
+	POLICY_QLRU_H11_M1_R0_U0,
 };
 
 START_TEST(fills_a_third_level_below_a_mixed_index)
 {
 	model.cache[1].index = INDEX_XOR;
-	model.cache[2].policy = below_mixed[_i].policy;
-	model.cache[2].inclusion = below_mixed[_i].inclusion;
+	model.cache[2].policy = below_mixed[_i / 2];
+	model.cache[2].inclusion = _i % 2 ? EXCLUSIVE : NON_INCLUSIVE;
 	find(1);
 	ck_assert_uint_eq(g->nlevels, 3);
 	assert_level(2, 3 * MIB, 12, 64);
@@ -181,7 +175,7 @@ int main(void)
 	tcase_add_test(tc, divides_out_sets_that_share_one_of_an_exclusive_level);
 	tcase_add_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive);
 	tcase_add_loop_test(tc, fills_a_third_level_below_a_mixed_index, 0,
-			    (int)(sizeof(below_mixed) / sizeof(*below_mixed)));
+			    2 * (int)(sizeof(below_mixed) / sizeof(*below_mixed)));
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
