@@ -325,6 +325,18 @@ int brim_settle(struct brim *b, unsigned int ways)
 	return err;
 }
 
+/* Lines that are in, from the @from-th to the @to-th, and behind them the class, to b->list. */
+static size_t put_behind(struct brim *b, size_t from, size_t to, const struct class *c)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < to; i++)
+		if (!hunt_is_among(c->page, c->n, b->page[i]))
+			b->list[n++] = b->page[i];
+	memcpy(b->list + n, c->page, c->n * sizeof(*b->list));
+	return n + c->n;
+}
+
 /*
  * Whether the set has no more lines than @c: half of all others do not overflow the level
  * without them, so both halves only do with @c if @c does by itself.
@@ -337,12 +349,7 @@ static int is_complete(struct brim *b, const struct class *c)
 
 	shuffle(&b->h->t->rng, b->page, b->n);
 	for (int i = 0; i < 2 && over > 0; i++) {
-		n = 0;
-		for (size_t j = i ? half : 0; j < (i ? b->n : half); j++)
-			if (!hunt_is_among(c->page, c->n, b->page[j]))
-				b->list[n++] = b->page[j];
-		memcpy(b->list + n, c->page, c->n * sizeof(*b->list));
-		n += c->n;
+		n = put_behind(b, i ? half : 0, i ? b->n : half, c);
 		over = look_in(b, b->list, n, c->n,
 			       orders_of(b, n, ORDER_LINES, ORDERS_LEAST));
 	}
@@ -372,13 +379,14 @@ ssize_t brim_costs(struct brim *b, size_t n, double *cycles)
 }
 
 /*
- * Of @n lines of b->list those that miss, until nobody does who had not before: behind all others,
- * with the last, which is the one that does not fit. How many, 1 if none misses, -errno.
+ * Those that miss with @c, lines of a set one of which does not fit, are of it, too: until nobody
+ * misses who had not before. 1, 0 if none does or too many do, -errno.
  */
-static ssize_t gather(struct brim *b, size_t n)
+static int gather(struct brim *b, struct class *c)
 {
+	const size_t n = put_behind(b, 0, b->n, c);
 	const unsigned int most = orders_of(b, n, SHOW_LINES, SHOW_IDLE);
-	size_t found = 1, again = 0, before;
+	size_t found = c->n, again = 0, before;
 	unsigned int idle = 0;
 	ssize_t missed;
 
@@ -387,34 +395,35 @@ static ssize_t gather(struct brim *b, size_t n)
 		forget(b, b->list, n);
 		missed = look(b, b->list, n, found);
 		if (missed < 0)
-			return missed;
+			return (int)missed;
 		before = found;
 		found = n - part(b, b->list, n - found);
 		again = found > before ? 0 : again + (size_t)missed;
 		idle = missed ? 0 : idle + 1;
 	}
-	return (ssize_t)found;
+	if (found < 2 || found > HUNT_WAYS)
+		return 0;
+	c->n = (unsigned int)found;
+	memcpy(c->page, b->list + n - found, found * sizeof(*c->page));
+	return 1;
 }
 
 /*
- * The set in which the @i-th page, which did not fit, does not: lines of it, ways and one,
- * of which that is the first. 1, 0 if it cannot be told, -errno.
+ * The set in which the @i-th page, which did not fit, does not: lines of it, ways and one. A tree
+ * may keep some in one half while those of the other miss, so others of the pool take all places
+ * in between. 1, 0 if it cannot be told, -errno.
  */
 static int find_class(struct brim *b, size_t i, struct class *c)
 {
-	const uint32_t page = b->page[i];
-	ssize_t n;
-	int complete = 0;
+	int told, complete = 0;
 
+	*c = (struct class){ .page = { b->page[i] }, .n = 1 };
 	for (int try = 0; try < SHOW_TRIES && !complete; try++) {
-		memcpy(b->list, b->page, b->n * sizeof(*b->list));
-		b->list[b->n] = page;
-		n = gather(b, b->n + 1);
-		if (n <= 1 || n > HUNT_WAYS)
-			return MIN((int)n, 0);
-		c->n = (unsigned int)n;
-		for (ssize_t k = 0; k < n; k++)
-			c->page[k] = b->list[b->n - (size_t)k];
+		told = try ? hunt_wash(b->h, b->page, i + 1, b->n) : 0;
+		if (!told)
+			told = gather(b, c);
+		if (told <= 0)
+			return told;
 		complete = is_complete(b, c);
 	}
 	return complete;

@@ -234,13 +234,17 @@ static int find_pool(struct ground *w, struct filled *f, size_t most)
 	}
 }
 
-/* Half of a set's lines in the level, and in no level above. */
+/*
+ * Half of a set's lines in the level, and in no level above: at the offset at which the level holds
+ * them all.
+ */
 static int find_line(struct filled *f, const struct brim *b, const struct class *c)
 {
 	const size_t n = hunt_drop(b->page, b->n, c->page, c->n);
 	const struct line_set set = {
 		.page = c->page, .n = MAX(f->ways / 2, 1), .flush = b->page,
-		.nflush = MIN(n, SURVEY_FLUSH * (size_t)f->h.above), .missed = f->h.penalty,
+		.nflush = MIN(n, SURVEY_FLUSH * (size_t)f->h.above), .offset = f->h.offset,
+		.missed = f->h.penalty,
 	};
 
 	return line_find(f->h.t, &set, &f->line);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A line is brought into the level and pushed out of those above. Then what is some way behind
- * it is flushed, and the line loaded: it costs a hit if that was another line, else it is gone.
+ * A line is brought into the level and pushed out of those above. Then what is some way from it is
+ * flushed, and the line loaded: it costs a hit if that was another line, else it is gone.
  * Translation is in both sides of the comparison: the other one flushes what is far away.
  */
 #include <errno.h>
@@ -28,24 +28,29 @@ struct look {
 	uint32_t *places;
 };
 
-/* Cycles a load of them, after what is @distance behind them was flushed. */
+static uint32_t place_of(const struct line_set *set, uint32_t page, uint32_t distance)
+{
+	return page * METER_CHUNK_PLACES + (set->offset ^ distance) / METER_PLACE;
+}
+
+/* Cycles a load of them, after what is @distance away from them was flushed. */
 static int cost_after(struct look *l, uint32_t distance, double *cycles)
 {
 	const struct line_set *set = l->set;
-	uint32_t behind[LINE_SET_MOST];
+	uint32_t away[LINE_SET_MOST];
 	size_t all = 0;
 	int err = trial_tick(l->t);
 
 	for (; all < l->n; all++) {
-		l->places[all] = set->page[all] * METER_CHUNK_PLACES;
-		behind[all] = l->places[all] + distance / METER_PLACE;
+		l->places[all] = place_of(set, set->page[all], 0);
+		away[all] = place_of(set, set->page[all], distance);
 	}
 	for (size_t i = 0; i < set->nflush; i++)
-		l->places[all++] = set->flush[i] * METER_CHUNK_PLACES;
+		l->places[all++] = place_of(set, set->flush[i], 0);
 	if (!err)
 		err = trial_path(l->t, l->places, all);
 	if (!err)
-		err = trial_flush(l->t, behind, l->n);
+		err = trial_flush(l->t, away, l->n);
 	if (!err)
 		*cycles = trial_first(l->t, l->n);
 	return err;
@@ -64,7 +69,7 @@ static int compare(struct look *l, uint32_t distance, double *more)
 }
 
 /*
- * Whether lines go with what is @distance behind them: in the mean, as the clock may have larger
+ * Whether lines go with what is @distance away: in the mean, as the clock may have larger
  * steps than what is to be told. 1, 0, -EAGAIN (not told), -errno.
  */
 static int goes_with(struct look *l, uint32_t distance)

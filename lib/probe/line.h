@@ -8,7 +8,7 @@
 
 #include "trial.h"
 
-/* Lines looked for, and what they begin at a multiple of. */
+/* Lines looked for. */
 #define LINE_MOST	1024
 /* Lines at a time, at most: a window of so many loads. */
 #define LINE_SET_MOST	8
@@ -17,11 +17,13 @@
  * struct line_set - lines that are in the level, and in none above
  * @page: @n pages with one of them each, so few that the level holds them together
  * @flush: @nflush pages whose lines come after them and push them out of the levels above
+ * @offset: bytes from the begin of each page to these lines
  * @missed: cycles that a load costs more if its line is gone, at least
  */
 struct line_set {
 	const uint32_t *page, *flush;
 	size_t n, nflush;
+	uint32_t offset;
 	double missed;
 };
 

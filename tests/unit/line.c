@@ -21,20 +21,34 @@ static void close_machine(void)
 	meter->ops->close(meter);
 }
 
-static unsigned int find_line(void)
+static unsigned int find_line_at(uint32_t offset)
 {
 	static const uint32_t page[] = { 0, 1, 2, 3 };
-	const struct line_set set = { .page = page, .n = 4, .missed = 8 };
+	const struct line_set set = { .page = page, .n = 4, .offset = offset, .missed = 8 };
 	unsigned int line;
 
 	ck_assert_int_eq(line_find(&t, &set, &line), 0);
 	return line;
 }
 
+static unsigned int find_line(void)
+{
+	return find_line_at(0);
+}
+
 START_TEST(tells_lines_of_all_lengths)
 {
 	open_machine(1, 16U << _i);
 	ck_assert_uint_eq(find_line(), 16U << _i);
+	close_machine();
+}
+END_TEST
+
+START_TEST(tells_them_anywhere_in_their_pages)
+{
+	open_machine(1, 16U << _i);
+	ck_assert_uint_eq(find_line_at(METER_CHUNK - 2 * METER_LINE), 16U << _i);
+	ck_assert_uint_eq(find_line_at(3 * METER_LINE), 16U << _i);
 	close_machine();
 }
 END_TEST
@@ -82,6 +96,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, make_machine, drop_machine);
 	tcase_add_loop_test(tc, tells_lines_of_all_lengths, 0, 7);
+	tcase_add_loop_test(tc, tells_them_anywhere_in_their_pages, 0, 7);
 	tcase_add_loop_test(tc, tells_them_by_a_clock_of_large_steps_and_among_gaps, 0, 7);
 	tcase_add_test(tc, tells_none_where_flushing_does_nothing);
 	suite_add_tcase(suite, tc);
