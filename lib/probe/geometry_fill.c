@@ -27,6 +27,8 @@
 #define POOL_PAGES	12288
 #define ROOM		4
 #define GROWS		3
+/* What misses cost more in that is at least so many times as much, or nothing had missed before. */
+#define DEARER		2
 /* Larger ones where sets lack lines; how much larger than these then seem to ask for. */
 #define POOLS		3
 #define MARGIN		1.1
@@ -219,10 +221,10 @@ static int try_pool(struct ground *w, struct filled *f, size_t npages)
 	return err ? err : calibrate(f);
 }
 
-/* A pool that overflows it by far. 1, 0 if there is none, -errno. */
-static int find_pool(struct ground *w, struct filled *f, size_t most)
+/* A pool of @n pages or more that overflows it by far. 1, 0 if there is none, -errno. */
+static int find_pool(struct ground *w, struct filled *f, size_t n, size_t most)
 {
-	size_t n = MIN(POOL_PAGES, most), next;
+	size_t next;
 	int seen;
 
 	for (;;) {
@@ -344,6 +346,19 @@ static uint32_t distance_of(const struct survey *s)
 	return s->folded ? 1U << (31 - __builtin_clz(s->folded)) : 0;
 }
 
+/*
+ * Far slices, and translation, may cost so much more that lines which hit them seem to miss: then
+ * those of a pool that does overflow the level cost far more still.
+ */
+static int fill_larger(struct ground *w, struct filled *f, size_t most, size_t *wanted)
+{
+	const double penalty = f->h.penalty;
+	const size_t n = MIN(GROWS * f->h.npages, most);
+	int told = n > f->h.npages ? find_pool(w, f, n, most) : 0;
+
+	return told > 0 && f->h.penalty > DEARER * penalty ? fill(f, wanted) : MIN(told, 0);
+}
+
 /* In larger and larger pools, until one fills all sets. 1, 0, -errno. */
 static int fill_pools(struct ground *w, struct filled *f, size_t most)
 {
@@ -352,11 +367,14 @@ static int fill_pools(struct ground *w, struct filled *f, size_t most)
 
 	f->until = w->t->loads + PATIENCE;
 	f->ways = f->line = 0;
-	told = find_pool(w, f, most);
+	told = find_pool(w, f, MIN(POOL_PAGES, most), most);
 	if (told > 0 && ground_is_memory(w, f->h.hit))
 		return 0;
-	if (told > 0)
+	if (told > 0) {
 		told = fill(f, &wanted);
+		if (!told && !f->ways)
+			told = fill_larger(w, f, most, &wanted);
+	}
 	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
 		wanted = MIN((size_t)(MARGIN * (double)wanted), most);
 		told = try_pool(w, f, wanted + most_flush(f));
