@@ -325,35 +325,69 @@ int brim_settle(struct brim *b, unsigned int ways)
 	return err;
 }
 
-/* Lines that are in, from the @from-th to the @to-th, and behind them the class, to b->list. */
+/* Lines that are in, but for those from the @from-th to the @to-th, and behind them the class, to
+ * b->list. */
 static size_t put_behind(struct brim *b, size_t from, size_t to, const struct class *c)
 {
 	size_t n = 0;
 
-	for (size_t i = from; i < to; i++)
-		if (!hunt_is_among(c->page, c->n, b->page[i]))
+	for (size_t i = 0; i < b->n; i++)
+		if ((i < from || i >= to) && !hunt_is_among(c->page, c->n, b->page[i]))
 			b->list[n++] = b->page[i];
 	memcpy(b->list + n, c->page, c->n * sizeof(*b->list));
 	return n + c->n;
 }
 
+/* Whether they overflow the level then. 1, 0, -errno. */
+static int overflows_without(struct brim *b, size_t from, size_t to, const struct class *c)
+{
+	const size_t n = put_behind(b, from, to, c);
+	ssize_t missed = look_in(b, b->list, n, c->n,
+				 orders_of(b, n, ORDER_LINES, ORDERS_LEAST));
+
+	return missed < 0 ? (int)missed : missed > 0;
+}
+
 /*
  * Whether the set has no more lines than @c: half of all others do not overflow the level
- * without them, so both halves only do with @c if @c does by itself.
+ * without them, so both halves only do with @c if @c does by itself. 1, 0 if they do not without
+ * those from the @from-th to the @to-th, -errno.
  */
-static int is_complete(struct brim *b, const struct class *c)
+static int is_complete(struct brim *b, const struct class *c, size_t *from, size_t *to)
 {
-	const size_t half = b->n / 2;
-	size_t n;
-	ssize_t over = 1;
+	int over;
 
 	shuffle(&b->h->t->rng, b->page, b->n);
-	for (int i = 0; i < 2 && over > 0; i++) {
-		n = put_behind(b, i ? half : 0, i ? b->n : half, c);
-		over = look_in(b, b->list, n, c->n,
-			       orders_of(b, n, ORDER_LINES, ORDERS_LEAST));
+	*from = 0;
+	*to = b->n / 2;
+	over = overflows_without(b, *from, *to, c);
+	if (over <= 0)
+		return over;
+	*from = *to;
+	*to = b->n;
+	return overflows_without(b, *from, *to, c);
+}
+
+/* One of those, without which nothing overflows the level, is of the set: add it. 0, -errno. */
+static int add_missing(struct brim *b, struct class *c, size_t from, size_t to)
+{
+	size_t mid;
+	int over = 0;
+
+	while (to - from > 1 && over >= 0) {
+		mid = (from + to) / 2;
+		over = overflows_without(b, from, mid, c);
+		if (over > 0)
+			from = mid;
+		else
+			to = mid;
 	}
-	return over < 0 ? (int)over : over > 0;
+	/* With it something does. */
+	if (over >= 0)
+		over = overflows_without(b, 0, 0, c);
+	if (over > 0 && c->n < HUNT_WAYS && !hunt_is_among(c->page, c->n, b->page[from]))
+		c->page[c->n++] = b->page[from];
+	return MIN(over, 0);
 }
 
 int brim_overflows(struct brim *b, size_t n)
@@ -378,34 +412,87 @@ ssize_t brim_costs(struct brim *b, size_t n, double *cycles)
 	return (ssize_t)found;
 }
 
+/* Those of @maybe, and behind them @c. */
+static struct class both(const struct class *maybe, const struct class *c)
+{
+	struct class all = { .n = 0 };
+
+	for (size_t i = 0; i < maybe->n && all.n + c->n < HUNT_WAYS; i++)
+		if (!hunt_is_among(c->page, c->n, maybe->page[i]))
+			all.page[all.n++] = maybe->page[i];
+	memcpy(all.page + all.n, c->page, c->n * sizeof(*all.page));
+	all.n += c->n;
+	return all;
+}
+
 /*
  * Those that miss with @c, lines of a set one of which does not fit, are of it, too: until nobody
- * misses who had not before. 1, 0 if none does or too many do, -errno.
+ * misses who had not before. Those of @maybe, most of which are, come in a row with them. 1, 0 if
+ * none does, -errno.
  */
-static int gather(struct brim *b, struct class *c)
+static int gather(struct brim *b, struct class *c, const struct class *maybe)
 {
-	const size_t n = put_behind(b, 0, b->n, c);
+	const struct class all = both(maybe, c);
+	const size_t n = put_behind(b, 0, 0, &all);
 	const unsigned int most = orders_of(b, n, SHOW_LINES, SHOW_IDLE);
-	size_t found = c->n, again = 0, before;
+	size_t found = c->n, again = 0, row = all.n, before;
 	unsigned int idle = 0;
 	ssize_t missed;
 
 	while (idle < most && again < SHOW_AGAIN * found && found <= HUNT_WAYS &&
 	       b->h->t->loads < b->h->until) {
 		forget(b, b->list, n);
-		missed = look(b, b->list, n, found);
+		missed = look(b, b->list, n, row);
 		if (missed < 0)
 			return (int)missed;
 		before = found;
 		found = n - part(b, b->list, n - found);
 		again = found > before ? 0 : again + (size_t)missed;
 		idle = missed ? 0 : idle + 1;
+		for (row = found; row < n; row++)
+			if (!hunt_is_among(maybe->page, maybe->n, b->list[n - row - 1]))
+				break;
 	}
-	if (found < 2 || found > HUNT_WAYS)
+	if (found < 2)
 		return 0;
-	c->n = (unsigned int)found;
-	memcpy(c->page, b->list + n - found, found * sizeof(*c->page));
+	c->n = MIN(found, HUNT_WAYS);
+	memcpy(c->page, b->list + n - c->n, c->n * sizeof(*c->page));
 	return 1;
+}
+
+/* Only those that are in. */
+static struct class those_in(const struct brim *b, const struct class *c)
+{
+	struct class in = { .n = 0 };
+
+	for (size_t i = 0; i < c->n; i++)
+		if (hunt_is_among(b->page, b->n, c->page[i]))
+			in.page[in.n++] = c->page[i];
+	return in;
+}
+
+/*
+ * A set that holds a line too many is seen to where its lines come in a row, if not elsewhere:
+ * some that miss go, until none does without those of @c that are not in. Whether any went, -errno.
+ */
+static int trim(struct brim *b, const struct class *c)
+{
+	struct class in;
+	int over, gone = 0;
+
+	do {
+		in = those_in(b, c);
+		over = overflows_without(b, 0, 0, &in);
+		if (over > 0)
+			gone += give_way(b) > 0;
+	} while (over > 0 && b->h->t->loads < b->h->until);
+	return over < 0 ? over : gone > 0;
+}
+
+/* Others of the pool take the places of those tried, up to the @i-th, and of what holds them. */
+static int wash(struct brim *b, size_t i)
+{
+	return hunt_wash(b->h, b->page, i + 1, b->n);
 }
 
 /*
@@ -415,28 +502,69 @@ static int gather(struct brim *b, struct class *c)
  */
 static int find_class(struct brim *b, size_t i, struct class *c)
 {
+	const struct class none = { .n = 0 };
+	size_t from, to;
 	int told, complete = 0;
 
 	*c = (struct class){ .page = { b->page[i] }, .n = 1 };
 	for (int try = 0; try < SHOW_TRIES && !complete; try++) {
-		told = try ? hunt_wash(b->h, b->page, i + 1, b->n) : 0;
+		told = try ? wash(b, i) : 0;
 		if (!told)
-			told = gather(b, c);
+			told = gather(b, c, &none);
 		if (told <= 0)
 			return told;
-		complete = is_complete(b, c);
+		if (c->n == HUNT_WAYS)
+			break;
+		complete = is_complete(b, c, &from, &to);
+	}
+	return complete;
+}
+
+/*
+ * The same where that does not tell it, since other sets hold lines too many, or one of its lines
+ * never misses. @c: lines most of which are of it.
+ */
+static int find_strictly(struct brim *b, size_t i, struct class *c)
+{
+	const struct class first = { .page = { b->page[i] }, .n = 1 };
+	struct class maybe = those_in(b, c);
+	size_t from, to;
+	int told, complete = 0;
+
+	*c = first;
+	for (int try = 0; try < SHOW_TRIES && !complete && b->h->t->loads < b->h->until;) {
+		told = wash(b, i);
+		if (!told)
+			told = gather(b, c, &maybe);
+		if (told <= 0)
+			return told;
+		told = trim(b, c);
+		if (told < 0 || (!told && c->n == HUNT_WAYS))
+			return told;
+		if (told) {
+			maybe = those_in(b, c);
+			*c = first;
+			continue;
+		}
+		complete = is_complete(b, c, &from, &to);
+		if (!complete)
+			complete = add_missing(b, c, from, to);
+		try++;
 	}
 	return complete;
 }
 
 int brim_ways(struct brim *b, unsigned int *ways, struct class *c)
 {
+	const size_t first = b->n;
 	unsigned int told = 0;
 	int seen = 0;
 
 	*ways = 0;
-	for (size_t i = 0; i < SETS_TRIED && told < SETS && b->n + i < b->npages; i++) {
-		seen = find_class(b, b->n + i, c);
+	for (size_t i = 0; i < SETS_TRIED && told < SETS && first + i < b->npages; i++) {
+		seen = find_class(b, first + i, c);
+		if (!seen && c->n > 1)
+			seen = find_strictly(b, first + i, c);
 		if (seen < 0)
 			return seen;
 		/* Two lines alone: something else overflows. */

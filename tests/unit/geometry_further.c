@@ -111,19 +111,27 @@ START_TEST(divides_out_sets_that_share_one_of_an_exclusive_level)
 }
 END_TEST
 
-/* Without those of the level above it would be the simpler number: 32. */
+static const struct machine_cache many_ways[] = {
+	/* Without those of the level above it would be the simpler number: 32. */
+	{ .bytes = 3 * MIB, .ways = 48, .slices = 2 },
+	/* Other lines of a set are in when all are than when its ways were told. */
+	{ .bytes = 6 * MIB, .ways = 64, .slices = 3, .policy = POLICY_FIFO },
+	/* One of a set's lines never misses. */
+	{ .bytes = 2 * MIB, .ways = 32, .slices = 4, .policy = POLICY_SRRIP },
+};
+
 START_TEST(believes_any_ways_of_a_level_that_is_seen_to_be_exclusive)
 {
 	model.cache[1].bytes = 512 * KIB;
 	model.cache[1].ways = 16;
-	model.cache[2] = (struct machine_cache){
-		.bytes = 3 * MIB, .ways = 48, .cycles = 40, .index = INDEX_SLICED, .slices = 2,
-		.inclusion = EXCLUSIVE,
-	};
+	model.cache[2] = many_ways[_i];
+	model.cache[2].cycles = 40;
+	model.cache[2].index = INDEX_SLICED;
+	model.cache[2].inclusion = EXCLUSIVE;
 	find(1);
 	ck_assert_uint_eq(g->nlevels, 3);
-	ck_assert_uint_eq(g->level[2].size, 3 * MIB);
-	ck_assert_uint_eq(g->level[2].survey.ways, 48);
+	ck_assert_uint_eq(g->level[2].size, many_ways[_i].bytes);
+	ck_assert_uint_eq(g->level[2].survey.ways, many_ways[_i].ways);
 }
 END_TEST
 
@@ -145,6 +153,21 @@ START_TEST(fills_a_third_level_below_a_mixed_index)
 	find(1);
 	ck_assert_uint_eq(g->nlevels, 3);
 	assert_level(2, 3 * MIB, 12, 64);
+}
+END_TEST
+
+/* Of the first pool all fit: translation alone makes its lines cost more than some do. */
+START_TEST(fills_a_third_level_that_a_first_pool_does_not_overflow)
+{
+	model.cache[1].index = INDEX_XOR;
+	model.cache[2] = (struct machine_cache){
+		.bytes = 64 * MIB, .ways = 16, .cycles = 56, .index = INDEX_SLICED, .slices = 4,
+		.spread = 24, .policy = POLICY_FIFO,
+	};
+	model.tlb[1].cycles = 40;
+	find_in(512 * MIB, 1);
+	ck_assert_uint_eq(g->nlevels, 3);
+	assert_level(2, 64 * MIB, 16, 64);
 }
 END_TEST
 
@@ -173,9 +196,11 @@ int main(void)
 	tcase_add_loop_test(tc, tells_an_exclusive_third_level_of_two_sets, 0,
 			    (int)(sizeof(crowded) / sizeof(*crowded)));
 	tcase_add_test(tc, divides_out_sets_that_share_one_of_an_exclusive_level);
-	tcase_add_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive);
+	tcase_add_loop_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive, 0,
+			    (int)(sizeof(many_ways) / sizeof(*many_ways)));
 	tcase_add_loop_test(tc, fills_a_third_level_below_a_mixed_index, 0,
 			    2 * (int)(sizeof(below_mixed) / sizeof(*below_mixed)));
+	tcase_add_test(tc, fills_a_third_level_that_a_first_pool_does_not_overflow);
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
