@@ -58,8 +58,8 @@ int brim_overflows(struct brim *b, size_t n);
 ssize_t brim_costs(struct brim *b, size_t n, double *cycles);
 
 /*
- * Ways that three sets in which a page does not fit have; lines of the last of them, ways and one.
- * 1, 0 if it cannot be told, -errno.
+ * Ways that three sets in which a page does not fit have, 0 if they cannot be told; lines of the
+ * last of them, ways and one. Of sets that are seen to hold lines too many, these go. 1, 0, -errno.
  */
 int brim_ways(struct brim *b, unsigned int *ways, struct class *c);
 
