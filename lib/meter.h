@@ -27,6 +27,12 @@
 #define METER_LINE_PLACES (METER_LINE / METER_PLACE)
 #define METER_CHUNK_PLACES (METER_CHUNK / METER_PLACE)
 
+/* The place so many bytes from the begin of a chunk. */
+static inline uint32_t meter_place(uint32_t chunk, uint32_t bytes)
+{
+	return chunk * METER_CHUNK_PLACES + bytes / METER_PLACE;
+}
+
 struct meter;
 struct meter_stream;
 

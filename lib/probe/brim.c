@@ -231,7 +231,8 @@ int brim_shares_sets(struct brim *b, uint32_t distance)
 	/* Of pages that are in: what prefetchers bring of them is there already. */
 	shuffle(&b->h->t->rng, b->page, b->n);
 	for (size_t i = 0; i < b->n + n; i++)
-		b->places[i] = brim_place(b, b->page[i % b->n], i < b->n ? 0 : distance);
+		b->places[i] = meter_place(b->page[i % b->n],
+					   b->h->offset ^ (i < b->n ? 0 : distance));
 	brim_put_flush(b, b->n + n);
 	err = singly_misses(b->h, b->places, b->n + n + b->nflush, n + b->nflush, &misses);
 	if (err || misses < SHARES_NOT * (double)n)

@@ -22,11 +22,11 @@
  * b->list. */
 static size_t put_behind(struct brim *b, size_t from, size_t to, const struct class *c)
 {
-	size_t n = 0;
+	size_t n;
 
-	for (size_t i = 0; i < b->n; i++)
-		if ((i < from || i >= to) && !hunt_is_among(c->page, c->n, b->page[i]))
-			b->list[n++] = b->page[i];
+	memcpy(b->list, b->page, from * sizeof(*b->list));
+	memcpy(b->list + from, b->page + to, (b->n - to) * sizeof(*b->list));
+	n = hunt_drop(b->list, from + b->n - to, c->page, c->n);
 	memcpy(b->list + n, c->page, c->n * sizeof(*b->list));
 	return n + c->n;
 }
@@ -85,11 +85,9 @@ static int add_missing(struct brim *b, struct class *c, size_t from, size_t to)
 /* Those of @maybe, and behind them @c. */
 static struct class both(const struct class *maybe, const struct class *c)
 {
-	struct class all = { .n = 0 };
+	struct class all = *maybe;
 
-	for (size_t i = 0; i < maybe->n && all.n + c->n < HUNT_WAYS; i++)
-		if (!hunt_is_among(c->page, c->n, maybe->page[i]))
-			all.page[all.n++] = maybe->page[i];
+	all.n = MIN(hunt_drop(all.page, maybe->n, c->page, c->n), HUNT_WAYS - c->n);
 	memcpy(all.page + all.n, c->page, c->n * sizeof(*all.page));
 	all.n += c->n;
 	return all;
@@ -147,16 +145,15 @@ static struct class those_in(const struct brim *b, const struct class *c)
  */
 static int trim(struct brim *b, const struct class *c)
 {
+	const size_t had = b->n;
 	struct class in;
-	int over, gone = 0;
+	int over;
 
 	do {
 		in = those_in(b, c);
 		over = overflows_without(b, 0, 0, &in);
-		if (over > 0)
-			gone += brim_give_way(b) > 0;
-	} while (over > 0 && b->h->t->loads < b->h->until);
-	return over < 0 ? over : gone > 0;
+	} while (over > 0 && brim_give_way(b) && b->h->t->loads < b->h->until);
+	return over < 0 ? over : b->n < had;
 }
 
 /* Others of the pool take the places of those tried, up to the @i-th, and of what holds them. */

@@ -48,15 +48,10 @@ void brim_close(struct brim *b)
 	*b = (struct brim){ .h = b->h };
 }
 
-uint32_t brim_place(const struct brim *b, uint32_t page, uint32_t distance)
-{
-	return page * METER_CHUNK_PLACES + (b->h->offset ^ distance) / METER_PLACE;
-}
-
 void brim_put_flush(struct brim *b, size_t n)
 {
 	for (size_t i = 0; i < b->nflush; i++)
-		b->places[n + i] = brim_place(b, b->flush[i], b->distance);
+		b->places[n + i] = meter_place(b->flush[i], b->h->offset ^ b->distance);
 }
 
 ssize_t brim_look(struct brim *b, const uint32_t *pages, size_t n, size_t together)
@@ -65,8 +60,7 @@ ssize_t brim_look(struct brim *b, const uint32_t *pages, size_t n, size_t togeth
 	ssize_t missed = 0;
 	int err;
 
-	for (size_t i = 0; i < n; i++)
-		b->places[i] = brim_place(b, pages[i], 0);
+	hunt_places(b->h, pages, n, b->places);
 	brim_put_flush(b, n);
 	err = singly_look(b->h, b->places, n + b->nflush, b->nflush ? b->nflush : together,
 			  b->missed, &misses);

@@ -5,9 +5,6 @@
 
 #include "brim.h"
 
-/* The place of @page's line, @distance away from the hunt's offset. */
-uint32_t brim_place(const struct brim *b, uint32_t page, uint32_t distance);
-
 /* Lines that flush the level above, behind the @n places of a ring. */
 void brim_put_flush(struct brim *b, size_t n);
 
@@ -24,7 +21,7 @@ ssize_t brim_look_in(struct brim *b, const uint32_t *pages, size_t n, size_t tog
 /* The same in as many orders as it takes to see any that misses, none together. */
 ssize_t brim_look_for_any(struct brim *b, const uint32_t *pages, size_t n);
 
-/* That many. */
+/* So many orders of @n lines. */
 unsigned int brim_orders_to_see(const struct brim *b, size_t n);
 
 /* Orders of @n with so many lines together; few will do where nothing stays in the level above. */

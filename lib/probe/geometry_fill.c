@@ -27,7 +27,7 @@
 #define POOL_PAGES	12288
 #define ROOM		4
 #define GROWS		3
-/* What misses cost more in that is at least so many times as much, or nothing had missed before. */
+/* What misses cost more in that is at least so many times what they seemed to before. */
 #define DEARER		2
 /* Larger ones where sets lack lines; how much larger than these then seem to ask for. */
 #define POOLS		3

@@ -87,8 +87,8 @@ static void to_places(const struct hunt *h, const uint32_t *pages, size_t n, siz
 	const size_t step = METER_CHUNK_LINES / groups * METER_LINE;
 
 	for (size_t i = 0; i < n; i++)
-		out[i] = pages[i] * METER_CHUNK_PLACES +
-			 (uint32_t)((h->offset + i % groups * step) % METER_CHUNK) / METER_PLACE;
+		out[i] = meter_place(pages[i], (uint32_t)((h->offset + i % groups * step) %
+							  METER_CHUNK));
 }
 
 void hunt_places(const struct hunt *h, const uint32_t *pages, size_t n, uint32_t *out)

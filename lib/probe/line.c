@@ -28,11 +28,6 @@ struct look {
 	uint32_t *places;
 };
 
-static uint32_t place_of(const struct line_set *set, uint32_t page, uint32_t distance)
-{
-	return page * METER_CHUNK_PLACES + (set->offset ^ distance) / METER_PLACE;
-}
-
 /* Cycles a load of them, after what is @distance away from them was flushed. */
 static int cost_after(struct look *l, uint32_t distance, double *cycles)
 {
@@ -42,11 +37,11 @@ static int cost_after(struct look *l, uint32_t distance, double *cycles)
 	int err = trial_tick(l->t);
 
 	for (; all < l->n; all++) {
-		l->places[all] = place_of(set, set->page[all], 0);
-		away[all] = place_of(set, set->page[all], distance);
+		l->places[all] = meter_place(set->page[all], set->offset);
+		away[all] = meter_place(set->page[all], set->offset ^ distance);
 	}
 	for (size_t i = 0; i < set->nflush; i++)
-		l->places[all++] = place_of(set, set->flush[i], 0);
+		l->places[all++] = meter_place(set->flush[i], set->offset);
 	if (!err)
 		err = trial_path(l->t, l->places, all);
 	if (!err)

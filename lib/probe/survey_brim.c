@@ -25,12 +25,11 @@ static int judge(struct survey *s, struct brim *b)
 
 	if (told > 0)
 		told = brim_settle(b, ways);
-	if (told || !brim_is_full(b, ways))
-		return told;
 	/* Other lines of its set are in by now. */
-	told = brim_ways(b, &ways, &c);
-	if (told <= 0 || b->n % ways)
-		return told < 0 ? told : 0;
+	if (!told && brim_is_full(b, ways))
+		told = brim_ways(b, &ways, &c);
+	if (told <= 0 || !brim_is_full(b, ways))
+		return MIN(told, 0);
 	told = survey_adopt(s, &c, ways, b->page, hunt_drop(b->page, b->n, c.page, c.n));
 	if (told <= 0)
 		return told;
