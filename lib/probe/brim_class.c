@@ -14,6 +14,10 @@
 #define SHOW_IDLE	3
 #define SHOW_LINES	200000
 #define SHOW_TRIES	10
+/* Lines that did not fit, part of those that did, which leave hardly any set of theirs too full;
+ * part of them that may miss then. */
+#define ALONE		4
+#define ALONE_MISS	4
 /* Sets that are looked at; lines that are tried for them. */
 #define SETS		3
 #define SETS_TRIED	8
@@ -86,8 +90,9 @@ static int add_missing(struct brim *b, struct class *c, size_t from, size_t to)
 static struct class both(const struct class *maybe, const struct class *c)
 {
 	struct class all = *maybe;
+	const size_t others = hunt_drop(all.page, maybe->n, c->page, c->n);
 
-	all.n = MIN(hunt_drop(all.page, maybe->n, c->page, c->n), HUNT_WAYS - c->n);
+	all.n = MIN(others, HUNT_WAYS - c->n);
 	memcpy(all.page + all.n, c->page, c->n * sizeof(*all.page));
 	all.n += c->n;
 	return all;
@@ -221,13 +226,27 @@ static int find_strictly(struct brim *b, size_t i, struct class *c)
 	return complete;
 }
 
+/*
+ * Whether lines that did not fit miss by themselves, in sets with room for them: then they are only
+ * farther off than others, and no more is to be told. 1, 0, -errno.
+ */
+static int miss_alone(struct brim *b)
+{
+	const size_t n = MIN(b->n / ALONE, b->npages - b->n);
+	ssize_t missed = brim_look_for_any(b, b->page + b->n, n);
+
+	return missed < 0 ? (int)missed : (size_t)missed > n / ALONE_MISS + 1;
+}
+
 int brim_ways(struct brim *b, unsigned int *ways, struct class *c)
 {
 	const size_t first = b->n;
 	unsigned int told = 0, same = 0;
-	int seen;
+	int seen = miss_alone(b);
 
 	*ways = 0;
+	if (seen)
+		return MIN(seen, 0);
 	for (size_t i = 0; i < SETS_TRIED && told < SETS && first + i < b->npages; i++) {
 		seen = find_class(b, first + i, c);
 		if (!seen && c->n > 1)

@@ -44,6 +44,12 @@
 #define STAY_MOST	0.005
 /* A miss costs more than a hit by this share at least. */
 #define FAR		0.4
+/* Offsets at most, lines at one of them over those that the level above holds, and what these cost
+ * less at least where a level in between has them, in a quantile that tells of those which miss. */
+#define OFFSETS		8
+#define BETWEEN		2
+#define NEARER		0.1
+#define MISSING		0.75
 /* Steps of the size until it begins to overflow. */
 #define STEP		1.3
 /* Loads after which it is given up: half a minute of them. */
@@ -100,14 +106,13 @@ static int open_pool(struct ground *w, struct filled *f, size_t npages)
 	return err ? err : hunt_open(&f->h, w->t, f->pages, npages);
 }
 
-/* What loads of the first @n pages' lines cost, in a quantile. */
-static int cost_of(struct hunt *h, size_t n, double p, double *cycles)
+/* What loads of @n places cost, in a quantile. */
+static int cost_of(struct hunt *h, const uint32_t *places, size_t n, double p, double *cycles)
 {
 	int err = trial_tick(h->t);
 
-	hunt_places(h, h->pages, n, h->places);
 	if (!err)
-		err = trial_path(h->t, h->places, n);
+		err = trial_path(h->t, places, n);
 	if (err)
 		return err;
 	trial_walk(h->t, 2);
@@ -199,9 +204,10 @@ static int calibrate(struct filled *f)
 
 	if (n >= h->npages)
 		return 0;
-	err = cost_of(h, n, 0.5, &h->hit);
+	hunt_places(h, h->pages, h->npages, h->places);
+	err = cost_of(h, h->places, n, 0.5, &h->hit);
 	if (!err)
-		err = cost_of(h, h->npages, 0.75, &miss);
+		err = cost_of(h, h->places, h->npages, 0.75, &miss);
 	if (err || miss < (1 + FAR) * h->hit)
 		return err;
 	h->penalty = miss - h->hit;
@@ -296,6 +302,31 @@ static int settle_brim(struct filled *f, struct brim *b, size_t *wanted)
 	return err;
 }
 
+/*
+ * Whether a level in between holds more than that above, and less than was filled: the same pages'
+ * lines, in the same order, cost less at so many offsets that they just overflow the level above
+ * than at one. 1, 0, -errno.
+ */
+static int is_behind_another(struct filled *f, struct brim *b)
+{
+	const size_t least = BETWEEN * (size_t)f->h.above;
+	const size_t offsets = MIN(b->n / 2 / least, OFFSETS), n = offsets * least;
+	double one = 0, several = 0;
+	int err;
+
+	if (offsets < 2)
+		return 0;
+	hunt_places(&f->h, b->page, n, b->places);
+	err = cost_of(&f->h, b->places, n, MISSING, &one);
+	/* Far from each other: prefetchers bring what is near. */
+	for (size_t i = 0; i < n; i++)
+		b->places[i] = meter_place(b->page[i],
+					   (uint32_t)(i % offsets) * (METER_CHUNK / OFFSETS));
+	if (!err)
+		err = cost_of(&f->h, b->places, n, MISSING, &several);
+	return err ? err : several < (1 - NEARER) * one;
+}
+
 /* In the pool at hand; so many pages there should be, to *@wanted. 1, 0, -errno. */
 static int fill(struct filled *f, size_t *wanted)
 {
@@ -316,6 +347,10 @@ static int fill(struct filled *f, size_t *wanted)
 		told = find_line(f, &b, &c);
 	if (!told && f->line)
 		told = find_fold(f, &b);
+	if (told > 0) {
+		told = is_behind_another(f, &b);
+		told = told < 0 ? told : !told;
+	}
 	brim_close(&b);
 	return told;
 }

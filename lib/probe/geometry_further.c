@@ -36,7 +36,11 @@
 /* Draws that tell sharing; shares of misses that do not. */
 #define SHARE_DRAWS	2
 #define LEAST_SHARE	0.002
-/* The second best is so much farther off than the best. */
+/* Lines that tell it, over those that the level above holds, at least: of two offsets, to which
+ * lines are moved that misses are held against, all then miss that level. */
+#define SHARE_LINES	3
+/* The best is no farther off; the second best is so much farther than that. */
+#define OFF_MOST	2
 #define CLEARLY		2.5
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
@@ -106,7 +110,7 @@ static int find_sharing(struct ground *w, const struct survey *s, double *octave
 		err = miss_share(&own, n, &wanted);
 	for (double i = fmax(rint(log2(above->classes)), 0); i >= 0 && !err; i--) {
 		more = as_many(s, above, (double)n, i);
-		if (more > (double)w->npages || more < (double)all.above)
+		if (more > (double)w->npages || more < SHARE_LINES * (double)all.above)
 			continue;
 		err = miss_share(&all, (size_t)more, &share);
 		off = fabs(odds(share) - odds(wanted));
@@ -119,7 +123,7 @@ static int find_sharing(struct ground *w, const struct survey *s, double *octave
 		if (share > wanted && off > best)
 			break;
 	}
-	if (next < CLEARLY * best)
+	if (best > OFF_MOST || next < CLEARLY * best)
 		*octaves = NAN;
 	hunt_close(&own);
 	hunt_close(&all);
@@ -303,15 +307,18 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	return err;
 }
 
-/* Levels beyond the second, from @above on, while the next is not memory. */
+/*
+ * Levels beyond the second, from @above on, while the next is not memory. Behind one whose size is
+ * not told, what is taken for a level may be that one or another above.
+ */
 static int further(struct ground *w, struct survey *above)
 {
-	struct level_geometry *l;
+	struct level_geometry *l = &w->g->level[1];
 	double set_bytes = METER_CHUNK, beyond = above->hit + above->penalty;
 	int err = 0;
 
-	while (!err && above->ways && w->g->nlevels < w->levels &&
-	       !ground_is_memory(w, beyond)) {
+	while (!err && above->ways && (l->size || w->g->nlevels == 2) &&
+	       w->g->nlevels < w->levels && !ground_is_memory(w, beyond)) {
 		l = &w->g->level[w->g->nlevels];
 		ground_announce(w->t, w->g->nlevels);
 		set_bytes *= fmax(rint(above->classes), 1);

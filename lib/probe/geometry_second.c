@@ -97,12 +97,26 @@ static int look_for_size(struct ground *w, struct survey *s, int *holds)
 }
 
 /*
+ * Too small to be shown: whether so many lines are seen to fit as there would be if no offsets
+ * shared sets. 1, 0, -errno.
+ */
+static int is_unfolded(struct ground *w, struct survey *s, double bytes)
+{
+	int holds;
+
+	if (s->fold < 2)
+		return 0;
+	holds = survey_holds(s, w->pages, w->npages, bytes * s->fold);
+	return holds == -ENODATA || holds == -ERANGE ? 0 : holds < 0 ? holds : holds >= HOLDS_THIS;
+}
+
+/*
  * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
  * then it is none. 1 if it has one, 0, -errno.
  */
 static int check_size(struct ground *w, struct survey *s)
 {
-	int holds, twice = 0, err;
+	int holds, larger = 0, twice = 0, err;
 	double classes;
 
 	if (s->brief || !told_has_ways(s) || s->classes <= 0)
@@ -113,6 +127,12 @@ static int check_size(struct ground *w, struct survey *s)
 		return err;
 	/* Pages for a level far larger than the first are there, if not for one of such a size. */
 	s->doubtful |= holds == -ERANGE;
+	if (holds == -ENODATA)
+		larger = is_unfolded(w, s, s->ways * classes * METER_CHUNK);
+	if (larger > 0)
+		s->classes = 0;
+	if (larger)
+		return MIN(larger, 0);
 	if (holds == -ENODATA || holds == -ERANGE)
 		return told_is_sized(s);
 	if (holds == HOLDS_MORE || (holds == HOLDS_THIS && s->doubtful))

@@ -44,6 +44,24 @@ static int take_point(struct hunt *h, size_t n, int apart, double *cycles)
 	return err;
 }
 
+/*
+ * Up to where more lines cost less again: then those that they are held against, moved apart,
+ * overflow the level as well, which holds few more than the one above.
+ */
+static void cut(struct reach *r)
+{
+	double most = 0;
+	unsigned int n = r->n;
+
+	for (unsigned int i = 0; i < r->n; i++)
+		most = fmax(most, r->cycles[i]);
+	if (most < r->hit * (1 + RISEN))
+		return;
+	while (r->cycles[n - 1] < most * (1 - FLAT))
+		n--;
+	r->n = n;
+}
+
 static void judge(struct reach *r)
 {
 	double end = r->cycles[r->n - 1];
@@ -79,6 +97,8 @@ int reach_take(struct hunt *h, struct reach *r)
 		err = take_point(h, (size_t)n, apart, &r->cycles[r->n]);
 		r->n++;
 	}
+	if (!err && r->n && h->singly)
+		cut(r);
 	if (!err && r->n)
 		judge(r);
 	return err;

@@ -276,6 +276,8 @@ static int tell_noise(struct hunt *h, const struct class *c, struct sweep *w)
  */
 static void judge_holding(struct survey *s, struct hunt *h, const struct class *c)
 {
+	/* Those of the first level as well, if the second is exclusive of it. */
+	const unsigned int all = s->ways + s->above + (s->exact ? s->first->ways : 0);
 	unsigned int most = s->ways > s->above ? s->ways : s->above, k;
 	size_t nflush = h->nflush;
 	int over = 0;
@@ -288,7 +290,7 @@ static void judge_holding(struct survey *s, struct hunt *h, const struct class *
 		return;
 	if (k - 1 == most + 1)
 		s->holding = HOLDING_ALSO;
-	else if (k - 1 == s->ways + s->above + 1)
+	else if (k - 1 == s->ways + s->above + 1 || k - 1 == all + 1)
 		s->holding = HOLDING_OTHER;
 }
 

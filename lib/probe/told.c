@@ -10,8 +10,10 @@
 
 /* Of an estimate of classes, a share of it, beside its scatter. */
 #define ESTIMATE_ERROR	0.1
-/* Of the lines that were seen to overflow a level, those that it holds at least. */
+/* Of the lines that were seen to overflow a level, those that it holds at least; where they are
+ * seen one by one. */
 #define RISE_LEAST	0.6
+#define RISE_EXACT	0.9
 /* Of the misses of one line more than ways, the share that noise may hide. */
 #define HIDDEN		0.25
 /* So many classes of the same ways outvote one that looked otherwise. */
@@ -22,13 +24,13 @@
 #define MEMBERS_ERRORS	3.5
 
 /*
- * The integer within the error of @x whose odd factor is the least: sets are
- * powers of two, or slices of powers of two.
+ * The integer within the error of @x, which is that of estimates unless it was counted, whose odd
+ * factor is the least: sets are powers of two, or slices of powers of two.
  */
-static double simplest(double x, double se)
+static double simplest(double x, double se, int is_counted)
 {
 	double best = round(x), best_odd = INFINITY, odd;
-	double slack = se > 0 ? fmax(2 * se, ESTIMATE_ERROR * x) : 0;
+	double slack = se > 0 ? fmax(2 * se, is_counted ? 0 : ESTIMATE_ERROR * x) : 0;
 
 	for (double i = fmax(ceil(x - slack), 1); i <= x + slack; i++) {
 		odd = odd_factor(i);
@@ -42,7 +44,9 @@ static double simplest(double x, double se)
 
 double told_page_classes(const struct survey *s)
 {
-	return simplest(s->classes, s->classes_se) / (s->fold ? s->fold : 1);
+	const int is_counted = s->exact && s->sorted;
+
+	return simplest(s->classes, s->classes_se, is_counted) / (s->fold ? s->fold : 1);
 }
 
 /*
@@ -125,7 +129,10 @@ static int is_consistent(const struct survey *s)
 /* Lines overflow the first of its sets before they are as many as it holds. */
 static int holds_its_rise(const struct survey *s)
 {
-	return s->classes * s->ways > RISE_LEAST * (double)s->rise;
+	const double others = s->exact && s->holding != HOLDING_ALSO ? s->above : 0;
+	const double least = s->exact ? RISE_EXACT : RISE_LEAST;
+
+	return s->classes * s->ways + others > least * (double)s->rise;
 }
 
 int told_is_sized(const struct survey *s)

@@ -171,6 +171,29 @@ START_TEST(fills_a_third_level_that_a_first_pool_does_not_overflow)
 }
 END_TEST
 
+/*
+ * A fourth level that is hardly slower: the first pool that misses cost more in overflows that one;
+ * and lines of the third's farther slices cost as much more as those that miss it.
+ */
+static const struct machine_cache before_a_fourth[] = {
+	{ .bytes = 3 * MIB, .ways = 12, .slices = 4, .cycles = 40, .policy = POLICY_SRRIP },
+	{ .bytes = 3 * MIB, .ways = 12, .slices = 2, .cycles = 44, .spread = 16,
+	  .policy = POLICY_QLRU_H11_M1_R0_U0, .inclusion = EXCLUSIVE },
+};
+
+START_TEST(takes_no_fourth_level_and_no_part_of_it_for_the_third)
+{
+	if (!_i)
+		model.cache[1].index = INDEX_XOR;
+	model.cache[2] = before_a_fourth[_i];
+	model.cache[2].index = INDEX_SLICED;
+	model.cache[3] = (struct machine_cache){ .bytes = 64 * MIB, .ways = 16, .cycles = 58 };
+	find_in(512 * MIB, 1);
+	if (g->nlevels > 2 && g->level[2].size)
+		ck_assert_uint_eq(g->level[2].size, 3 * MIB);
+}
+END_TEST
+
 /* Too few of them share a set of the second level to tell what a hit in the third costs. */
 START_TEST(names_no_end_of_a_level_that_a_small_pool_does_not_fill)
 {
@@ -201,6 +224,8 @@ int main(void)
 	tcase_add_loop_test(tc, fills_a_third_level_below_a_mixed_index, 0,
 			    2 * (int)(sizeof(below_mixed) / sizeof(*below_mixed)));
 	tcase_add_test(tc, fills_a_third_level_that_a_first_pool_does_not_overflow);
+	tcase_add_loop_test(tc, takes_no_fourth_level_and_no_part_of_it_for_the_third, 0,
+			    (int)(sizeof(before_a_fourth) / sizeof(*before_a_fourth)));
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);

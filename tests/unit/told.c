@@ -97,6 +97,39 @@ START_TEST(tells_no_number_of_classes_that_sets_do_not_make)
 }
 END_TEST
 
+/* 59 counted, and lines left that make one more or two: not 64, which is near. */
+START_TEST(takes_no_count_of_a_third_level_for_a_rounder_one)
+{
+	struct survey s = make_survey();
+
+	s.ways = 15;
+	s.exact = 1;
+	s.classes = 60;
+	ck_assert_double_eq(told_page_classes(&s), 64);
+	s.sorted = 59;
+	ck_assert_double_eq(told_page_classes(&s), 60);
+	ck_assert_int_eq(told_is_sized(&s), 0);
+	s.classes = 64;
+	ck_assert_int_eq(told_is_sized(&s), 1);
+}
+END_TEST
+
+/* Lines of a third level that were seen to fit are in it, or in the one above. */
+START_TEST(holds_what_was_seen_to_fit)
+{
+	struct survey s = make_survey();
+
+	s.rise = 72;
+	ck_assert_int_eq(told_is_sized(&s), 1);
+	s.exact = 1;
+	ck_assert_int_eq(told_is_sized(&s), 0);
+	s.holding = HOLDING_OTHER;
+	ck_assert_int_eq(told_is_sized(&s), 1);
+	s.rise = 90;
+	ck_assert_int_eq(told_is_sized(&s), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("told");
@@ -107,6 +140,8 @@ int main(void)
 	tcase_add_test(tc, counts_classes_of_earlier_surveys_of_what_is_shown);
 	tcase_add_test(tc, is_not_disputed_by_classes_that_agreed_on_more);
 	tcase_add_test(tc, tells_no_number_of_classes_that_sets_do_not_make);
+	tcase_add_test(tc, takes_no_count_of_a_third_level_for_a_rounder_one);
+	tcase_add_test(tc, holds_what_was_seen_to_fit);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }
