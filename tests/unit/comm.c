@@ -412,15 +412,15 @@ int main(void)
 	TCase *c = tcase_create("comm");
 
 	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, two_ranks_are_one_layer, 0, 5);
-	tcase_add_loop_test(c, nodes_are_a_layer_with_the_right_members, 0, 20);
-	tcase_add_loop_test(c, places_that_are_all_alike_are_one_layer, 0, 5);
-	tcase_add_loop_test(c, cores_that_nobody_claims_are_found_by_all_pairs, 0, 5);
-	tcase_add_loop_test(c, of_512_ranks_few_pairs_tell_all_where_they_are_as_claimed, 0, 2);
-	tcase_add_loop_test(c, of_512_ranks_more_are_measured_where_they_are_not, 0, 2);
+	tcase_add_loop_test(c, two_ranks_are_one_layer, 0, tap_loops(5));
+	tcase_add_loop_test(c, nodes_are_a_layer_with_the_right_members, 0, tap_loops(20));
+	tcase_add_loop_test(c, places_that_are_all_alike_are_one_layer, 0, tap_loops(5));
+	tcase_add_loop_test(c, cores_that_nobody_claims_are_found_by_all_pairs, 0, tap_loops(5));
+	tcase_add_loop_test(c, of_512_ranks_few_pairs_tell_all_where_they_are_as_claimed, 0, tap_loops(2));
+	tcase_add_loop_test(c, of_512_ranks_more_are_measured_where_they_are_not, 0, tap_loops(2));
 	tcase_add_test(c, pairs_of_a_node_take_turns);
 	tcase_add_test(c, pairs_at_the_same_time_lose_what_they_do);
-	tcase_add_loop_test(c, messages_have_the_parameters_they_were_made_of, 0, 5);
+	tcase_add_loop_test(c, messages_have_the_parameters_they_were_made_of, 0, tap_loops(5));
 	tcase_add_test(c, rounds_that_come_to_nothing_are_tried_again);
 	tcase_add_loop_test(c, whoever_watches_can_stop_it, 1, 20);
 	tcase_add_test(c, a_carrier_that_fails_ends_it);
