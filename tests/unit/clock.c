@@ -239,13 +239,15 @@ START_TEST(finds_the_rate_of_a_counter_also_if_it_advances_in_steps)
 }
 END_TEST
 
+#define INTERVALS 20
+
 /* 95 % of intervals should; then fewer than 13 of 20 do so once in 300,000 runs. */
 START_TEST(the_interval_of_the_rate_holds_the_true_rate)
 {
 	struct sonde_clock_info info = { 0 };
 	int held = 0;
 
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < INTERVALS; i++) {
 		started = clock_read_monotonic_raw();
 		ck_assert_int_eq(clock_calibrate(read_2600_mhz, &info), 0);
 		held += info.hz_low <= 2.6e9 && 2.6e9 <= info.hz_high;
@@ -474,7 +476,10 @@ static void add_measures(Suite *suite)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, finds_the_rate_of_a_counter_also_if_it_advances_in_steps);
-	tcase_add_test(tc, the_interval_of_the_rate_holds_the_true_rate);
+	if (tap_loops(INTERVALS) == INTERVALS)
+		tcase_add_test(tc, the_interval_of_the_rate_holds_the_true_rate);
+	else
+		tap_left_out("under an interpreter a clock is read too slowly to be compared");
 	tcase_add_test(tc, finds_no_rate_where_there_is_none);
 	tcase_add_test(tc, sees_that_CPUs_disagree_and_goes_back_to_where_it_was);
 	tcase_add_test(tc, finds_the_step_also_if_some_differences_are_no_multiples);
