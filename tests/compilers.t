@@ -105,9 +105,9 @@ else
 	result "not ok" "the unit tests pass under the thread sanitizer"
 fi
 
-if run_units "$O/gcc" slow CK_FORK=no TAP_LOOPS=1 SONDE_TRANSFERS=10000 valgrind -q --fair-sched=try --leak-check=full \
-	--errors-for-leak-kinds=definite --suppressions=tests/valgrind.supp \
-	--error-exitcode=99; then
+if run_units "$O/gcc" slow CK_FORK=no TAP_LOOPS=1 SONDE_TRANSFERS=10000 \
+	valgrind -q --fair-sched=try --leak-check=full --errors-for-leak-kinds=definite \
+	--suppressions=tests/valgrind.supp --error-exitcode=99; then
 	result ok "the unit tests pass under valgrind"
 else
 	result "not ok" "the unit tests pass under valgrind"

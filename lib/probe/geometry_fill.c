@@ -303,11 +303,11 @@ static int settle_brim(struct filled *f, struct brim *b, size_t *wanted)
 }
 
 /*
- * Whether a level in between holds more than that above, and less than was filled: the same pages'
- * lines, in the same order, cost less at so many offsets that they just overflow the level above
- * than at one. 1, 0, -errno.
+ * Whether none in between holds more than the level above, and less than was filled: then the same
+ * pages' lines, in the same order, would cost less at so many offsets that they just overflow the
+ * level above than at one. 1, 0, -errno.
  */
-static int is_behind_another(struct filled *f, struct brim *b)
+static int is_next(struct filled *f, struct brim *b)
 {
 	const size_t least = BETWEEN * (size_t)f->h.above;
 	const size_t offsets = MIN(b->n / 2 / least, OFFSETS), n = offsets * least;
@@ -315,7 +315,7 @@ static int is_behind_another(struct filled *f, struct brim *b)
 	int err;
 
 	if (offsets < 2)
-		return 0;
+		return 1;
 	hunt_places(&f->h, b->page, n, b->places);
 	err = cost_of(&f->h, b->places, n, MISSING, &one);
 	/* Far from each other: prefetchers bring what is near. */
@@ -324,7 +324,7 @@ static int is_behind_another(struct filled *f, struct brim *b)
 					   (uint32_t)(i % offsets) * (METER_CHUNK / OFFSETS));
 	if (!err)
 		err = cost_of(&f->h, b->places, n, MISSING, &several);
-	return err ? err : several < (1 - NEARER) * one;
+	return err ? err : several >= (1 - NEARER) * one;
 }
 
 /* In the pool at hand; so many pages there should be, to *@wanted. 1, 0, -errno. */
@@ -347,10 +347,8 @@ static int fill(struct filled *f, size_t *wanted)
 		told = find_line(f, &b, &c);
 	if (!told && f->line)
 		told = find_fold(f, &b);
-	if (told > 0) {
-		told = is_behind_another(f, &b);
-		told = told < 0 ? told : !told;
-	}
+	if (told > 0)
+		told = is_next(f, &b);
 	brim_close(&b);
 	return told;
 }

@@ -97,17 +97,20 @@ static int look_for_size(struct ground *w, struct survey *s, int *holds)
 }
 
 /*
- * Too small to be shown: whether so many lines are seen to fit as there would be if no offsets
- * shared sets. 1, 0, -errno.
+ * Too small for lines at all offsets to show it: no size if they show the one that it would be if
+ * no offsets shared sets. 1 if it has one, 0, -errno.
  */
-static int is_unfolded(struct ground *w, struct survey *s, double bytes)
+static int check_small(struct ground *w, struct survey *s, double bytes)
 {
-	int holds;
+	int holds = HOLDS_NOT;
 
-	if (s->fold < 2)
-		return 0;
-	holds = survey_holds(s, w->pages, w->npages, bytes * s->fold);
-	return holds == -ENODATA || holds == -ERANGE ? 0 : holds < 0 ? holds : holds >= HOLDS_THIS;
+	if (s->fold > 1)
+		holds = survey_holds(s, w->pages, w->npages, bytes * s->fold);
+	if (holds < 0 && holds != -ENODATA && holds != -ERANGE)
+		return holds;
+	if (holds >= HOLDS_THIS)
+		s->classes = 0;
+	return told_is_sized(s);
 }
 
 /*
@@ -116,7 +119,7 @@ static int is_unfolded(struct ground *w, struct survey *s, double bytes)
  */
 static int check_size(struct ground *w, struct survey *s)
 {
-	int holds, larger = 0, twice = 0, err;
+	int holds, twice = 0, err;
 	double classes;
 
 	if (s->brief || !told_has_ways(s) || s->classes <= 0)
@@ -128,12 +131,8 @@ static int check_size(struct ground *w, struct survey *s)
 	/* Pages for a level far larger than the first are there, if not for one of such a size. */
 	s->doubtful |= holds == -ERANGE;
 	if (holds == -ENODATA)
-		larger = is_unfolded(w, s, s->ways * classes * METER_CHUNK);
-	if (larger > 0)
-		s->classes = 0;
-	if (larger)
-		return MIN(larger, 0);
-	if (holds == -ENODATA || holds == -ERANGE)
+		return check_small(w, s, s->ways * classes * METER_CHUNK);
+	if (holds == -ERANGE)
 		return told_is_sized(s);
 	if (holds == HOLDS_MORE || (holds == HOLDS_THIS && s->doubtful))
 		twice = may_be_twice(w, s, s->ways * classes * METER_CHUNK);

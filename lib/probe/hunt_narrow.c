@@ -76,8 +76,7 @@ static int rank(struct hunt *h, struct look *l, uint32_t *from, size_t n)
 	int err = trial_tick(t);
 
 	for (size_t i = 0; i < all; i++)
-		h->places[i] = ((i < n ? from[i] : h->flush[i - n]) * METER_CHUNK + h->offset) /
-			       METER_PLACE;
+		h->places[i] = meter_place(i < n ? from[i] : h->flush[i - n], h->offset);
 	if (!err)
 		err = trial_ring(t, h->places, all, h->nflush);
 	if (err)

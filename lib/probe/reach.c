@@ -97,9 +97,10 @@ int reach_take(struct hunt *h, struct reach *r)
 		err = take_point(h, (size_t)n, apart, &r->cycles[r->n]);
 		r->n++;
 	}
-	if (!err && r->n && h->singly)
-		cut(r);
-	if (!err && r->n)
+	if (!err && r->n) {
+		if (h->singly)
+			cut(r);
 		judge(r);
+	}
 	return err;
 }

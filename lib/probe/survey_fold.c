@@ -83,14 +83,14 @@ static int overflow_at(struct survey *s, struct hunt *h, const struct fold *f,
 	size_t at = 0, flush = flush_lines(s, h, both), tail = flush;
 
 	for (size_t i = 0; i < s->ways; i++)
-		places[at++] = (with[i] * METER_CHUNK + h->offset) / METER_PLACE;
+		places[at++] = meter_place(with[i], h->offset);
 	for (size_t i = 0; i < group_of(s); i++)
-		places[at++] = (pages[i] * METER_CHUNK + other) / METER_PLACE;
+		places[at++] = meter_place(pages[i], other);
 	for (size_t i = 0; i < flush; i++)
-		places[at++] = (h->flush[i] * METER_CHUNK + h->offset) / METER_PLACE;
+		places[at++] = meter_place(h->flush[i], h->offset);
 	/* And those at @other out of the level above, where it would keep them. */
 	for (size_t i = 0; both && other != h->offset && i < flush; i++, tail++)
-		places[at++] = (idle[i] * METER_CHUNK + other) / METER_PLACE;
+		places[at++] = meter_place(idle[i], other);
 	return hunt_places_overflow(h, places, at, tail);
 }
 

@@ -66,8 +66,8 @@ static int cost_once(struct survey *s, const struct footprint *f, size_t run, do
 		uint32_t first = (uint32_t)sonde_rng_below(&s->t->rng, METER_CHUNK_LINES);
 
 		for (uint32_t j = 0; j < run; j++)
-			places[j] = f->pages[i] * METER_CHUNK_PLACES +
-				    (first + j) % METER_CHUNK_LINES * METER_LINE_PLACES;
+			places[j] = meter_place(f->pages[i],
+						(first + j) % METER_CHUNK_LINES * METER_LINE);
 		shuffle(&s->t->rng, places, run);
 		for (size_t j = 0; j < run; j++)
 			f->ring[j * f->n + i] = places[j];
