@@ -18,6 +18,8 @@
  * part of them that may miss then. */
 #define ALONE		4
 #define ALONE_MISS	4
+/* Parts of those that fit, where these have to flush the level above. */
+#define PARTS		4
 /* Sets that are looked at; lines that are tried for them. */
 #define SETS		3
 #define SETS_TRIED	8
@@ -45,23 +47,23 @@ static int overflows_without(struct brim *b, size_t from, size_t to, const struc
 }
 
 /*
- * Whether the set has no more lines than @c: half of all others do not overflow the level
- * without them, so both halves only do with @c if @c does by itself. 1, 0 if they do not without
- * those from the @from-th to the @to-th, -errno.
+ * Whether the set has no more lines than @c: all others do not overflow the level without them, so
+ * without a part of the others, whichever it is, they only do with @c if @c does by itself. Parts
+ * are as large as leaves enough to flush the level above. 1, 0 if they do not without those from
+ * the @from-th to the @to-th, -errno.
  */
 static int is_complete(struct brim *b, const struct class *c, size_t *from, size_t *to)
 {
-	int over;
+	const size_t parts = b->nflush ? 2 : PARTS;
+	int over = 1;
 
 	shuffle(&b->h->t->rng, b->page, b->n);
-	*from = 0;
-	*to = b->n / 2;
-	over = overflows_without(b, *from, *to, c);
-	if (over <= 0)
-		return over;
-	*from = *to;
-	*to = b->n;
-	return overflows_without(b, *from, *to, c);
+	for (size_t i = 0; i < parts && over > 0; i++) {
+		*from = i * b->n / parts;
+		*to = (i + 1) * b->n / parts;
+		over = overflows_without(b, *from, *to, c);
+	}
+	return over;
 }
 
 /* One of those, without which nothing overflows the level, is of the set: add it. 0, -errno. */

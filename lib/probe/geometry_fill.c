@@ -13,6 +13,7 @@
 #include "brim.h"
 #include "ground.h"
 #include "line.h"
+#include "same_sets.h"
 #include "shuffle.h"
 #include "told.h"
 
@@ -48,8 +49,10 @@
  * less at least where a level in between has them, in a quantile that tells of those which miss. */
 #define OFFSETS		8
 #define BETWEEN		2
-#define NEARER		0.1
+#define NEARER		0.05
 #define MISSING		0.75
+/* Of lines that it and the level above hold if these have as many sets, those that are in. */
+#define NEARLY		0.95
 /* Steps of the size until it begins to overflow. */
 #define STEP		1.3
 /* Loads after which it is given up: half a minute of them. */
@@ -57,6 +60,7 @@
 
 /**
  * struct filled - what is known of the level
+ * @w: where it is looked for
  * @h: the hunt, in all of the pool
  * @pages: the pool
  * @until: loads of the trial after which it is given up
@@ -68,20 +72,29 @@
  * @ways: of it
  * @fold: offsets whose lines share sets
  * @line: bytes of its lines, 0 if not told
+ * @holding: relation to the level above
  */
 struct filled {
+	const struct ground *w;
 	struct hunt h;
 	uint32_t *pages;
 	uint64_t until;
 	size_t begins, tried, nflush, lines;
 	unsigned int ways, fold, line;
 	uint32_t distance;
+	enum holding holding;
 };
 
 /* Lines that the second level holds at one offset, or more. */
 static unsigned int lines_above(const struct survey *s)
 {
 	return (unsigned int)ceil(fmax(s->ways * s->classes, (double)s->rise));
+}
+
+/* Lines of which some overflow the level above, the fewest that are tried. */
+static size_t least_lines(const struct filled *f)
+{
+	return MAX((size_t)(OVER * f->h.above), METER_CHUNK_LINES);
 }
 
 static int open_pool(struct ground *w, struct filled *f, size_t npages)
@@ -129,6 +142,15 @@ static int cost_of(struct hunt *h, const uint32_t *places, size_t n, double p, d
 static size_t most_flush(const struct filled *f)
 {
 	return f->distance ? FLUSH * (size_t)f->h.above : 0;
+}
+
+/*
+ * Pages that fill most of its sets. The fewest that were tried may have overflowed it, half of
+ * which is not where that begins.
+ */
+static size_t room(const struct filled *f)
+{
+	return ROOM * MAX(f->begins, least_lines(f));
 }
 
 /* Where lines begin to overflow the level, from @n on. 1, 0 if the pool does not, -errno. */
@@ -198,7 +220,7 @@ static int choose_flush(struct filled *f)
 static int calibrate(struct filled *f)
 {
 	struct hunt *h = &f->h;
-	size_t n = MAX((size_t)(OVER * h->above), METER_CHUNK_LINES);
+	const size_t n = least_lines(f);
 	double miss = 0;
 	int err, seen;
 
@@ -235,7 +257,7 @@ static int find_pool(struct ground *w, struct filled *f, size_t n, size_t most)
 
 	for (;;) {
 		seen = try_pool(w, f, n);
-		next = MIN(seen > 0 ? ROOM * f->begins : GROWS * n, most);
+		next = MIN(seen > 0 ? room(f) : GROWS * n, most);
 		if (seen < 0 || next <= n)
 			return seen;
 		n = next;
@@ -327,6 +349,48 @@ static int is_next(struct filled *f, struct brim *b)
 	return err ? err : several >= (1 - NEARER) * one;
 }
 
+/*
+ * Whether it has as many sets as the level above, and is exclusive of it: nothing flushes that, and
+ * @c are of both. Lines are moved whole between them then. 1, 0, -errno.
+ */
+static int take_same(struct filled *f, const struct brim *b, const struct class *c)
+{
+	const struct level_geometry *above = &f->w->g->level[1];
+	const unsigned int both = f->ways, ways = above->survey.ways;
+	const double most = (double)both * above->colours;
+	struct same_sets s = {
+		.h = &f->h, .above = ways, .first_ways = f->w->g->first.ways, .class = c,
+		.others = b->page + b->n, .nothers = f->h.npages - b->n, .calm = b->list,
+	};
+	int told;
+
+	if (b->nflush || both <= ways || (double)b->n > most || (double)b->n < NEARLY * most)
+		return 0;
+	memcpy(b->list, b->page, b->n * sizeof(*b->list));
+	s.ncalm = hunt_drop(b->list, b->n, c->page, c->n);
+	told = same_sets_exclude(&s);
+	if (told > 0) {
+		f->ways = both - ways;
+		f->lines = (size_t)f->ways * above->colours;
+		f->line = above->survey.line;
+		f->fold = 1;
+		f->holding = HOLDING_OTHER;
+	}
+	return told;
+}
+
+/* The level full, and what that tells; so many pages there should be, to *@wanted. 1, 0, -errno. */
+static int take_full(struct filled *f, struct brim *b, const struct class *c, size_t *wanted)
+{
+	int told = settle_brim(f, b, wanted);
+
+	if (!told && brim_is_full(b, f->ways))
+		told = find_line(f, b, c);
+	if (!told && f->line)
+		told = find_fold(f, b);
+	return told > 0 ? is_next(f, b) : told;
+}
+
 /* In the pool at hand; so many pages there should be, to *@wanted. 1, 0, -errno. */
 static int fill(struct filled *f, size_t *wanted)
 {
@@ -337,18 +401,15 @@ static int fill(struct filled *f, size_t *wanted)
 	*wanted = 0;
 	if (told)
 		return told;
-	b.npages = MIN(ROOM * f->begins, b.npages);
+	b.npages = MIN(room(f), b.npages);
 	told = brim_fill(&b, f->begins);
 	if (!told && b.n)
 		told = brim_ways(&b, &f->ways, &c);
-	if (told > 0)
-		told = settle_brim(f, &b, wanted);
-	if (!told && brim_is_full(&b, f->ways))
-		told = find_line(f, &b, &c);
-	if (!told && f->line)
-		told = find_fold(f, &b);
-	if (told > 0)
-		told = is_next(f, &b);
+	if (told > 0) {
+		told = take_same(f, &b, &c);
+		if (!told)
+			told = take_full(f, &b, &c, wanted);
+	}
 	brim_close(&b);
 	return told;
 }
@@ -370,6 +431,8 @@ static void settle(struct ground *w, const struct filled *f)
 	l->colours = (unsigned int)(f->lines / f->ways / f->fold);
 	l->survey.ways = f->ways;
 	l->survey.line = f->line;
+	if (f->holding)
+		l->survey.holding = f->holding;
 	ground_mark(w, l);
 }
 
@@ -419,7 +482,7 @@ static int fill_pools(struct ground *w, struct filled *f, size_t most)
 
 int geometry_fill_third(struct ground *w, size_t max_bytes)
 {
-	struct filled f = { .distance = distance_of(&w->g->level[1].survey) };
+	struct filled f = { .w = w, .distance = distance_of(&w->g->level[1].survey) };
 	int told;
 
 	if (w->t->meter->is_guest || !w->g->level[1].size)
