@@ -42,7 +42,7 @@ const char *sonde_meter_name(enum sonde_meter meter);
  *         the kernel, so that steps of translation are not the process's
  * @budget_s: seconds that the latency curve may take, after the geometry, which
  *            takes what it takes; 0: no curve
- * @max_bytes: largest working set, 256 KiB or more; 0: 192 MiB, and up to 1 GiB for
+ * @max_bytes: largest working set, 256 KiB or more; 0: 192 MiB, and up to 2 GiB for
  *             the sets of a last level that no other guest shares, if less does not
  *             tell them. Half of the free memory at most
  * @levels: only so many are looked for by conflicts, from the first on; 0: all

@@ -38,7 +38,7 @@
  * in all levels above are a few in a thousand. That much is taken only if less
  * was not enough.
  */
-#define SETS_BYTES	(1UL << 30)
+#define SETS_BYTES	(2UL << 30)
 /* A sweep below this is no sweep: smaller caches than this exist. */
 #define LEAST_BYTES	(256UL << 10)
 

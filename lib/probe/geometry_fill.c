@@ -23,11 +23,14 @@
  * shared.
  */
 #define OFFSET		(METER_CHUNK - 2 * METER_LINE)
-/* Pages of the first pool, over those at which the level begins to overflow, and how much larger
- * the next one is where that is not known. */
+/*
+ * Pages of the first pool, over those at which the level begins to overflow, and how much larger
+ * the next one is where that is not known, up to so many; what sets are seen to lack may be more.
+ */
 #define POOL_PAGES	12288
 #define ROOM		4
 #define GROWS		3
+#define POOL_MOST	262144
 /* What misses cost more in that is at least so many times what they seemed to before. */
 #define DEARER		2
 /* Larger ones where sets lack lines; how much larger than these then seem to ask for. */
@@ -458,18 +461,19 @@ static int fill_larger(struct ground *w, struct filled *f, size_t most, size_t *
 /* In larger and larger pools, until one fills all sets. 1, 0, -errno. */
 static int fill_pools(struct ground *w, struct filled *f, size_t most)
 {
+	const size_t usual = MIN(most, POOL_MOST);
 	size_t wanted = 0;
 	int told;
 
 	f->until = w->t->loads + PATIENCE;
 	f->ways = f->line = 0;
-	told = find_pool(w, f, MIN(POOL_PAGES, most), most);
+	told = find_pool(w, f, MIN(POOL_PAGES, usual), usual);
 	if (told > 0 && ground_is_memory(w, f->h.hit))
 		return 0;
 	if (told > 0) {
 		told = fill(f, &wanted);
 		if (!told && !f->ways)
-			told = fill_larger(w, f, most, &wanted);
+			told = fill_larger(w, f, usual, &wanted);
 	}
 	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
 		wanted = MIN((size_t)(MARGIN * (double)wanted), most);

@@ -12,6 +12,8 @@
 
 /* First pool for further levels; twice as large each time it was too small. */
 #define POOL_BYTES	((size_t)48 << 20)
+/* The largest. */
+#define MOST_BYTES	((size_t)1 << 30)
 /* The only one in a guest, which has a part of the last level that is seldom larger. */
 #define GUEST_BYTES	((size_t)64 << 20)
 /* Lines of a pool over what the level holds of them. */
@@ -362,7 +364,7 @@ static int go_further(struct ground *w, size_t max_bytes)
 	struct geometry *g = w->g;
 	const struct survey *second_level = &g->level[1].survey;
 	struct survey *again = calloc(1, sizeof(*again));
-	const size_t most = w->t->meter->is_guest ? MIN(GUEST_BYTES, max_bytes) : max_bytes;
+	const size_t most = MIN(w->t->meter->is_guest ? GUEST_BYTES : MOST_BYTES, max_bytes);
 	size_t bytes = w->t->meter->is_guest ? most : MIN(POOL_BYTES, most);
 	int err = again ? 0 : -ENOMEM, is_there;
 
