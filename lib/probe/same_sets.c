@@ -6,7 +6,6 @@
  * in which some are loaded several times and then not for long, these miss as often as the others
  * or hardly ever.
  */
-#include <math.h>
 #include <string.h>
 #include <sys/param.h>
 
