@@ -78,7 +78,7 @@
  * @holding: relation to the level above
  */
 struct filled {
-	const struct ground *w;
+	struct ground *w;
 	struct hunt h;
 	uint32_t *pages;
 	uint64_t until;
@@ -100,8 +100,9 @@ static size_t least_lines(const struct filled *f)
 	return MAX((size_t)(OVER * f->h.above), METER_CHUNK_LINES);
 }
 
-static int open_pool(struct ground *w, struct filled *f, size_t npages)
+static int open_pool(struct filled *f, size_t npages)
 {
+	const struct ground *w = f->w;
 	const struct level_geometry *above = &w->g->level[1];
 	int err = trial_pages(w->t, npages);
 
@@ -125,14 +126,10 @@ static int open_pool(struct ground *w, struct filled *f, size_t npages)
 /* What loads of @n places cost, in a quantile. */
 static int cost_of(struct hunt *h, const uint32_t *places, size_t n, double p, double *cycles)
 {
-	int err = trial_tick(h->t);
+	int err = singly_take(h, places, n, 2, 1);
 
-	if (!err)
-		err = trial_path(h->t, places, n);
 	if (err)
 		return err;
-	trial_walk(h->t, 2);
-	trial_loads(h->t, n, h->windows, n, h->more);
 	sonde_stats_sort(h->more, n);
 	*cycles = sonde_stats_quantile(h->more, n, p);
 	return 0;
@@ -245,21 +242,21 @@ static int calibrate(struct filled *f)
 }
 
 /* In @npages pages. 1, 0 if these do not overflow it or nothing is far from it, -errno. */
-static int try_pool(struct ground *w, struct filled *f, size_t npages)
+static int try_pool(struct filled *f, size_t npages)
 {
-	int err = open_pool(w, f, npages);
+	int err = open_pool(f, npages);
 
 	return err ? err : calibrate(f);
 }
 
 /* A pool of @n pages or more that overflows it by far. 1, 0 if there is none, -errno. */
-static int find_pool(struct ground *w, struct filled *f, size_t n, size_t most)
+static int find_pool(struct filled *f, size_t n, size_t most)
 {
 	size_t next;
 	int seen;
 
 	for (;;) {
-		seen = try_pool(w, f, n);
+		seen = try_pool(f, n);
 		next = MIN(seen > 0 ? room(f) : GROWS * n, most);
 		if (seen < 0 || next <= n)
 			return seen;
@@ -417,8 +414,9 @@ static int fill(struct filled *f, size_t *wanted)
 	return told;
 }
 
-static void settle(struct ground *w, const struct filled *f)
+static void settle(const struct filled *f)
 {
+	struct ground *w = f->w;
 	struct level_geometry *l = &w->g->level[2];
 
 	if (w->g->nlevels < 3) {
@@ -449,35 +447,35 @@ static uint32_t distance_of(const struct survey *s)
  * Far slices, and translation, may cost so much more that lines which hit them seem to miss: then
  * those of a pool that does overflow the level cost far more still.
  */
-static int fill_larger(struct ground *w, struct filled *f, size_t most, size_t *wanted)
+static int fill_larger(struct filled *f, size_t most, size_t *wanted)
 {
 	const double penalty = f->h.penalty;
 	const size_t n = MIN(GROWS * f->h.npages, most);
-	int told = n > f->h.npages ? find_pool(w, f, n, most) : 0;
+	int told = n > f->h.npages ? find_pool(f, n, most) : 0;
 
 	return told > 0 && f->h.penalty > DEARER * penalty ? fill(f, wanted) : MIN(told, 0);
 }
 
 /* In larger and larger pools, until one fills all sets. 1, 0, -errno. */
-static int fill_pools(struct ground *w, struct filled *f, size_t most)
+static int fill_pools(struct filled *f, size_t most)
 {
 	const size_t usual = MIN(most, POOL_MOST);
 	size_t wanted = 0;
 	int told;
 
-	f->until = w->t->loads + PATIENCE;
+	f->until = f->w->t->loads + PATIENCE;
 	f->ways = f->line = 0;
-	told = find_pool(w, f, MIN(POOL_PAGES, usual), usual);
-	if (told > 0 && ground_is_memory(w, f->h.hit))
+	told = find_pool(f, MIN(POOL_PAGES, usual), usual);
+	if (told > 0 && ground_is_memory(f->w, f->h.hit))
 		return 0;
 	if (told > 0) {
 		told = fill(f, &wanted);
 		if (!told && !f->ways)
-			told = fill_larger(w, f, usual, &wanted);
+			told = fill_larger(f, usual, &wanted);
 	}
 	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
 		wanted = MIN((size_t)(MARGIN * (double)wanted), most);
-		told = try_pool(w, f, wanted + most_flush(f));
+		told = try_pool(f, wanted + most_flush(f));
 		if (told > 0)
 			told = fill(f, &wanted);
 	}
@@ -491,14 +489,14 @@ int geometry_fill_third(struct ground *w, size_t max_bytes)
 
 	if (w->t->meter->is_guest || !w->g->level[1].size)
 		return 0;
-	told = fill_pools(w, &f, max_bytes / METER_CHUNK);
+	told = fill_pools(&f, max_bytes / METER_CHUNK);
 	/* They share sets of this level, too, where these are the remainder of a division. */
 	if (!told && f.distance) {
 		f.distance = 0;
-		told = fill_pools(w, &f, max_bytes / METER_CHUNK);
+		told = fill_pools(&f, max_bytes / METER_CHUNK);
 	}
 	if (told > 0)
-		settle(w, &f);
+		settle(&f);
 	hunt_close(&f.h);
 	free(f.pages);
 	return told;

@@ -175,6 +175,8 @@ int hunt_wash(struct hunt *h, const uint32_t *pages, size_t n, size_t full);
 int singly_can(const struct trial *t, double penalty);
 
 int singly_open(struct hunt *h);
+/* What each of @n loads of @places, in their order, costs in @turns turns after @warm, to h->more. */
+int singly_take(struct hunt *h, const uint32_t *places, size_t n, double warm, size_t turns);
 void singly_close(struct hunt *h);
 /* In one order; the pages of all that miss are marked in @missed, if that is not NULL. */
 int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,

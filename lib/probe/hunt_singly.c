@@ -151,26 +151,33 @@ static double typical(const double *x, size_t n, double near)
 	return sum / (double)some;
 }
 
-/* What each load of @places costs, to h->clean. */
-static int take_typical(struct hunt *h, const uint32_t *places, size_t n)
+int singly_take(struct hunt *h, const uint32_t *places, size_t n, double warm, size_t turns)
 {
-	const double near = least_more(h);
-	double x[CLEAN_TURNS];
 	int err = trial_tick(h->t);
 
 	if (!err)
 		err = trial_path(h->t, places, n);
 	if (err)
 		return err;
-	trial_walk(h->t, WARM);
-	trial_loads(h->t, CLEAN_TURNS * n, h->windows, n, h->more);
-	for (size_t i = 0; i < n; i++) {
+	trial_walk(h->t, warm);
+	trial_loads(h->t, turns * n, h->windows, n, h->more);
+	return 0;
+}
+
+/* What each load of @places costs, to h->clean. */
+static int take_typical(struct hunt *h, const uint32_t *places, size_t n)
+{
+	const double near = least_more(h);
+	double x[CLEAN_TURNS];
+	int err = singly_take(h, places, n, WARM, CLEAN_TURNS);
+
+	for (size_t i = 0; i < n && !err; i++) {
 		for (size_t turn = 0; turn < CLEAN_TURNS; turn++)
 			x[turn] = h->more[turn * n + i];
 		sonde_stats_sort(x, CLEAN_TURNS);
 		h->clean[i] = typical(x, CLEAN_TURNS, near);
 	}
-	return 0;
+	return err;
 }
 
 /*
@@ -212,13 +219,7 @@ static int take_order(struct hunt *h, const uint32_t *places, size_t n, size_t t
 
 	draw_order(h, places, n, tail);
 	err = take_clean(h, n);
-	if (!err)
-		err = trial_path(h->t, h->order, n);
-	if (err)
-		return err;
-	trial_walk(h->t, WARM);
-	trial_loads(h->t, SINGLY_TURNS * n, h->windows, n, h->more);
-	return 0;
+	return err ? err : singly_take(h, h->order, n, WARM, SINGLY_TURNS);
 }
 
 int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,

@@ -58,20 +58,6 @@ struct rounds {
 	double second, next;
 };
 
-/* What each load of a ring costs in so many turns, to h->more. 0, -errno. */
-static int take(struct hunt *h, const uint32_t *place, size_t n, double warm, size_t turns)
-{
-	int err = trial_tick(h->t);
-
-	if (!err)
-		err = trial_path(h->t, place, n);
-	if (err)
-		return err;
-	trial_walk(h->t, warm);
-	trial_loads(h->t, turns * n, h->windows, n, h->more);
-	return 0;
-}
-
 /* The same pages in the same order, with lines elsewhere: translation is in that, too. */
 static int take_clean(struct hunt *h, struct rounds *r)
 {
@@ -85,7 +71,7 @@ static int take_clean(struct hunt *h, struct rounds *r)
 		place[i] = meter_place(r->place[i] / METER_CHUNK_PLACES, line * METER_LINE) +
 			   r->place[i] % METER_LINE_PLACES;
 	}
-	err = take(h, place, r->n, 2, TURNS);
+	err = singly_take(h, place, r->n, 2, TURNS);
 	for (size_t i = 0; i < r->n && !err; i++) {
 		for (size_t k = 0; k < TURNS; k++)
 			x[k] = h->more[k * r->n + i];
@@ -101,7 +87,7 @@ static int take_more(struct hunt *h, struct rounds *r)
 	int err = take_clean(h, r);
 
 	if (!err)
-		err = take(h, r->place, r->n, WARM, TURNS);
+		err = singly_take(h, r->place, r->n, WARM, TURNS);
 	for (size_t i = 0; i < TURNS * r->n && !err; i++)
 		h->more[i] -= r->clean[i % r->n];
 	return err;
@@ -186,28 +172,29 @@ int same_sets_exclude(const struct same_sets *s)
 	double missed[2] = { 0 }, loads[2] = { 0 }, beyond = 0, again = 0;
 	struct hunt *h = s->h;
 	struct rounds r = { .npages = 0 };
-	int told;
+	unsigned char kept;
+	int err;
 
 	if (n > LENGTH || lines > HUNT_WAYS || lines <= fit + s->first_ways)
 		return 0;
-	told = find_more(s, &r, lines);
-	if (told > 0)
-		told = find_hits(s, &r);
-	for (int k = 0; k < RINGS && told > 0; k++) {
+	err = find_more(s, &r, lines);
+	if (err > 0)
+		err = find_hits(s, &r);
+	if (err <= 0)
+		return err;
+	for (int k = 0; k < RINGS; k++) {
 		lay(s, &r, gap, n);
-		told = take_more(h, &r);
-		for (size_t i = 0; i < TURNS * n && !told; i++) {
-			const unsigned char kept = r.kept[i % n];
-
+		err = take_more(h, &r);
+		if (err)
+			return err;
+		for (size_t i = 0; i < TURNS * n; i++) {
+			kept = r.kept[i % n];
 			loads[kept > 0] += kept < 2;
 			missed[kept > 0] += h->more[i] > r.next + TELLS * h->penalty;
 			again += kept > 1;
 			beyond += kept > 1 && h->more[i] > (r.second + r.next) / 2;
 		}
-		told = told ? told : 1;
 	}
-	if (told <= 0)
-		return told;
 	return missed[0] > MISSED * loads[0] && beyond < BEYOND * again &&
 	       missed[1] / loads[1] < FEWER * missed[0] / loads[0];
 }
