@@ -182,15 +182,18 @@ static int grow(struct survey *s, struct hunt *h, struct class *c, uint32_t *fro
 	return err;
 }
 
-/* As many as ways may miss as long as a stranger stays: in another order it goes. */
+/*
+ * As many as ways may miss as long as a stranger stays: in another order it goes. Fewer than none
+ * miss where what they would cost cleanly was disturbed.
+ */
 static int least_misses(struct hunt *h, const struct class *c, unsigned int n, double *least)
 {
 	double miss;
 	int err = hunt_misses(h, c->page, n, 1, least);
 
-	for (int k = 0; k < SWEEP_ORDERS && *least > 0.5 && !err; k++) {
+	for (int k = 0; k < SWEEP_ORDERS && fabs(*least) > 0.5 && !err; k++) {
 		err = hunt_misses(h, c->page, n, 1, &miss);
-		*least = fmin(*least, miss);
+		*least = fabs(miss) < fabs(*least) ? miss : *least;
 	}
 	return err;
 }
