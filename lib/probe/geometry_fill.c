@@ -49,11 +49,13 @@
 /* A miss costs more than a hit by this share at least. */
 #define FAR		0.4
 /* Offsets at most, lines at one of them over those that the level above holds, and what these cost
- * less at least where a level in between has them, in a quantile that tells of those which miss. */
+ * less at least where a level in between has them: between quantiles that tell of those which
+ * miss. */
 #define OFFSETS		8
 #define BETWEEN		2
 #define NEARER		0.05
-#define MISSING		0.75
+#define MISSING		0.65
+#define MISSING_MOST	0.85
 /* Of lines that it and the level above hold if these have as many sets, those that are in. */
 #define NEARLY		0.95
 /* Steps of the size until it begins to overflow. */
@@ -132,6 +134,22 @@ static int cost_of(struct hunt *h, const uint32_t *places, size_t n, double p, d
 		return err;
 	sonde_stats_sort(h->more, n);
 	*cycles = sonde_stats_quantile(h->more, n, p);
+	return 0;
+}
+
+/* What those that miss the level above cost, on average: a clock's steps make quantiles jump. */
+static int cost_of_missing(struct hunt *h, const uint32_t *places, size_t n, double *cycles)
+{
+	const size_t first = (size_t)(MISSING * (double)n), end = (size_t)(MISSING_MOST * (double)n);
+	int err = singly_take(h, places, n, 2, 1);
+	double sum = 0;
+
+	if (err)
+		return err;
+	sonde_stats_sort(h->more, n);
+	for (size_t i = first; i < end; i++)
+		sum += h->more[i];
+	*cycles = sum / (double)(end - first);
 	return 0;
 }
 
@@ -339,13 +357,13 @@ static int is_next(struct filled *f, struct brim *b)
 	if (offsets < 2)
 		return 1;
 	hunt_places(&f->h, b->page, n, b->places);
-	err = cost_of(&f->h, b->places, n, MISSING, &one);
+	err = cost_of_missing(&f->h, b->places, n, &one);
 	/* Far from each other: prefetchers bring what is near. */
 	for (size_t i = 0; i < n; i++)
 		b->places[i] = meter_place(b->page[i],
 					   (uint32_t)(i % offsets) * (METER_CHUNK / OFFSETS));
 	if (!err)
-		err = cost_of(&f->h, b->places, n, MISSING, &several);
+		err = cost_of_missing(&f->h, b->places, n, &several);
 	return err ? err : several >= (1 - NEARER) * one;
 }
 
