@@ -113,18 +113,27 @@ static int check_small(struct ground *w, struct survey *s, double bytes)
 	return told_is_sized(s);
 }
 
+/* As long as another thread of the core, of another guest, fills half of it, it is half as large. */
+static int is_alone(struct ground *w, int *alone)
+{
+	*alone = 1;
+	return w->t->meter->is_guest ? stride_is_calm(w->t, &w->g->first, alone) : 0;
+}
+
 /*
  * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
  * then it is none. 1 if it has one, 0, -errno.
  */
 static int check_size(struct ground *w, struct survey *s)
 {
-	int holds, twice = 0, err;
+	int holds = HOLDS_NOT, twice = 0, before, after = 0, err;
 	double classes;
 
 	if (s->brief || !told_has_ways(s) || s->classes <= 0)
 		return 0;
-	err = look_for_size(w, s, &holds);
+	err = is_alone(w, &before);
+	if (!err)
+		err = look_for_size(w, s, &holds);
 	classes = likely_page_classes(s);
 	if (err || classes <= 0)
 		return err;
@@ -144,9 +153,10 @@ static int check_size(struct ground *w, struct survey *s)
 	}
 	s->classes = classes * fmax(s->fold, 1);
 	s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);
-	s->doubtful = 0;
+	err = is_alone(w, &after);
+	s->doubtful = !before || !after;
 	s->held = 1;
-	return 1;
+	return err ? err : 1;
 }
 
 /*
@@ -217,7 +227,9 @@ int geometry_second(struct ground *w, struct survey *s)
 			if (err)
 				told = err < 0 ? err : check_size(w, s);
 		}
-		if (told < 0 || told_enough(s))
+		/* Who was there from the first on will not go. */
+		if (told < 0 || told_enough(s) ||
+		    (told && s->held && s->doubtful && !w->g->first.is_sure))
 			return MIN(told, 0);
 		if (told && (s->held || !told_is_disputed(s)))
 			best = *s;
@@ -259,6 +271,9 @@ int geometry_find_second(struct ground *w, size_t max_bytes)
 	if (err || !l->survey.seen)
 		return err;
 	ground_settle(l, &l->survey, METER_CHUNK);
+	/* Whoever had ways of the first level has lines of this one. */
+	if (w->t->meter->is_guest && !w->g->first.is_sure)
+		l->confidence = fmin(l->confidence, TOLD_DOUBTFUL);
 	err = confirm_second(w, l);
 	ground_mark(w, l);
 	w->g->nlevels++;

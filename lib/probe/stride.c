@@ -34,6 +34,8 @@
 #define CHEAP		0.25
 /* Rounds of all offsets until lines that fit are seen to. */
 #define PATIENCE	4
+/* Offsets at which they fit at once, if nobody else's are in the way, at least. */
+#define CALM_VOTES	10
 #define ATTEMPTS	8
 #define OFFSET_STEP	1344
 /* Offsets at which they are, at least: others may have a way of all other sets. */
@@ -175,7 +177,8 @@ static int is_crowded(struct trial *t, struct pair *p, struct clean *clean, int 
  * At how many offsets @k lines at the largest stride fit if they are given time: what
  * holds a way for some milliseconds only makes them seem too many.
  */
-static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int *votes)
+static int vote_in(struct trial *t, struct stride *s, unsigned int k, unsigned int rounds,
+		   unsigned int *votes)
 {
 	double least[STRIDE_OFFSETS], cycles = 0, extra, best = INFINITY;
 	struct clean clean = { .n = 0 };
@@ -185,7 +188,7 @@ static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int 
 	for (unsigned int i = 0; i < STRIDE_OFFSETS; i++)
 		least[i] = NAN;
 	*votes = 0;
-	for (unsigned int round = 0; round < PATIENCE && *votes < STRIDE_OFFSETS && !err; round++) {
+	for (unsigned int round = 0; round < rounds && *votes < STRIDE_OFFSETS && !err; round++) {
 		*votes = 0;
 		for (unsigned int i = 0; i < STRIDE_OFFSETS && !err; i++) {
 			p.n = 0;
@@ -201,6 +204,11 @@ static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int 
 	s->sweep[k] = s->hit + fmax(best, 0);
 	s->nsweep = s->nsweep > k ? s->nsweep : k;
 	return err;
+}
+
+static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int *votes)
+{
+	return vote_in(t, s, k, PATIENCE, votes);
 }
 
 /*
@@ -342,5 +350,15 @@ int stride_holds(struct trial *t, const struct stride *s, int *holds)
 	int err = vote(t, &again, s->ways + 1, &votes);
 
 	*holds = !votes;
+	return err;
+}
+
+int stride_is_calm(struct trial *t, const struct stride *s, int *calm)
+{
+	struct stride again = *s;
+	unsigned int votes = 0;
+	int err = vote_in(t, &again, s->ways, 1, &votes);
+
+	*calm = votes >= CALM_VOTES;
 	return err;
 }

@@ -53,4 +53,10 @@ int stride_is_usual(const struct stride *s);
 /* Whether one line more than ways still does not fit, to *@holds. 0, -errno. */
 int stride_holds(struct trial *t, const struct stride *s, int *holds);
 
+/*
+ * Whether as many lines as ways fit at once at most offsets, to *@calm: not if another thread of
+ * the core runs now. 0, -errno.
+ */
+int stride_is_calm(struct trial *t, const struct stride *s, int *calm);
+
 #endif

@@ -8,6 +8,7 @@
 /* Tags of a neighbour's lines in a set, and of lines that will not be used again. */
 #define TAG_NEIGHBOUR	STORE_FOREIGN
 #define TAG_PASSING	(STORE_FOREIGN + 0x1000)
+#define TAG_SIBLING	(STORE_FOREIGN + 0x10000)
 /* Times in the sets of the last level. */
 #define STAMP_NS	256.0
 /* So many uses of a line, expected, are drawn for all lines at once. */
@@ -102,7 +103,8 @@ static void put(struct core *c, unsigned int i, uint32_t place)
 
 /* ---- a neighbour --------------------------------------------------------- */
 
-static void touch_foreign(struct core *c, unsigned int i, size_t set, uint32_t tag)
+/* Whether it was there. */
+static int touch_foreign(struct core *c, unsigned int i, size_t set, uint32_t tag)
 {
 	int way = store_find(c->level[i], set, tag);
 
@@ -110,6 +112,7 @@ static void touch_foreign(struct core *c, unsigned int i, size_t set, uint32_t t
 		store_use(c->level[i], set, (unsigned int)way);
 	else
 		evict(c, i, store_fill(c->level[i], set, tag));
+	return way >= 0;
 }
 
 /* Lines that the neighbour has in this set: its share, rounded up or down by set. */
@@ -155,6 +158,17 @@ void hierarchy_disturb(struct core *c, unsigned int i, size_t n)
 	for (size_t j = 0; j < n; j++) {
 		set = sonde_rng_below(&c->h->rng, s->sets);
 		evict(c, i, store_fill(s, set, TAG_PASSING));
+	}
+}
+
+void hierarchy_use_foreign(struct core *c, size_t line)
+{
+	int hit = 0;
+
+	for (unsigned int i = 0; i < c->h->n && !hit; i++) {
+		size_t sets = c->level[i]->sets;
+
+		hit = touch_foreign(c, i, line % sets, TAG_SIBLING + (uint32_t)(line / sets));
 	}
 }
 

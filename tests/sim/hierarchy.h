@@ -24,6 +24,8 @@ enum event {
 	EVENT_SPIKE,
 	EVENT_EVICTION,
 	EVENT_NEIGHBOUR,	/* its share changes */
+	EVENT_SIBLING,		/* it used some lines */
+	EVENT_SIBLING_TURN,	/* it begins to run, or ends */
 	EVENT_DRIFT,
 	EVENTS
 };
@@ -40,6 +42,7 @@ enum event {
  * @cycle_ns: of a cycle now
  * @next_ns: when something happens next
  * @event_ns: when each kind does
+ * @has_sibling: another thread of it runs now
  * @pauses: gaps and slices so far
  * @trace: what loads do to its time is written down there; NULL: nowhere
  * @walk: the walk that watches for all that happens to the CPU, NULL: none does
@@ -53,6 +56,7 @@ struct core {
 	struct prefetcher prefetcher;
 	double ns, cycle_ns, next_ns;
 	double event_ns[EVENTS];
+	int has_sibling;
 	uint64_t pauses;
 	struct trace *trace;
 	struct walk *walk;
@@ -120,6 +124,9 @@ void hierarchy_prefetch(struct core *c, uint32_t place, unsigned int top);
 
 /* Somebody else's lines replace @n of level @i, anywhere. */
 void hierarchy_disturb(struct core *c, unsigned int i, size_t n);
+
+/* Somebody else's load of that line of theirs, from the first level on. */
+void hierarchy_use_foreign(struct core *c, size_t line);
 
 /* Cycles until a line is there that is wanted @cycles after @ns. */
 static inline double hierarchy_wait(double ready_ns, double ns, double cycle_ns, double cycles)

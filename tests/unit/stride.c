@@ -39,6 +39,21 @@ static void find(uint64_t seed)
 	meter->ops->close(meter);
 }
 
+static int is_calm(uint64_t seed)
+{
+	struct meter *meter;
+	struct trial t;
+	int calm;
+
+	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
+	ck_assert_int_eq(meter->ops->pages(meter, STRIDE_CHUNKS), 0);
+	trial_open(&t, meter, seed);
+	ck_assert_int_eq(stride_is_calm(&t, &found, &calm), 0);
+	trial_close(&t);
+	meter->ops->close(meter);
+	return calm;
+}
+
 static void assert_found(unsigned int ways, size_t way_bytes, unsigned int line)
 {
 	ck_assert_uint_eq(found.ways, ways);
@@ -76,6 +91,21 @@ START_TEST(tells_a_level_of_which_others_have_a_part)
 }
 END_TEST
 
+/* Lines of its own, of a level behind, in any order: what goes on in the core's first level. */
+START_TEST(tells_whether_another_thread_runs)
+{
+	find(1);
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		ck_assert(is_calm(seed));
+	model.noise.sibling_ns = 4;
+	model.noise.sibling_bytes = 512 * KIB;
+	model.noise.sibling_s[0] = 1e3;
+	model.noise.sibling_s[1] = 1e-9;
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		ck_assert(!is_calm(seed));
+}
+END_TEST
+
 /* Both lines of a pair come together and, by order of arrival, mostly go together. */
 START_TEST(tells_the_line_where_pairs_are_fetched)
 {
@@ -102,6 +132,7 @@ int main(void)
 	suite_add_tcase(suite, quick);
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, make_machine, NULL);
+	tcase_add_test(tc, tells_whether_another_thread_runs);
 	tcase_add_test(tc, tells_a_level_of_which_others_have_a_part);
 	tcase_add_loop_test(tc, tells_the_line_where_pairs_are_fetched, 0, 4);
 	suite_add_tcase(suite, tc);
