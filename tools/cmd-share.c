@@ -38,7 +38,7 @@ static const struct cli_option options[] = {
 	{ "cpus", 0, "LIST", "compare these CPUs (0-3,8); else all that are allowed", set_cpus },
 	{ "matrix", 0, NULL, "compare every two, and print what each comparison gave",
 	  set_matrix },
-	{ "budget", 0, "SECONDS", "the most that measuring the caches first may take; else 3",
+	{ "budget", 0, "SECONDS", "the most that the latency curve may take first; else 3",
 	  measure_set_budget },
 	{ "max-size", 0, "SIZE", "the most memory to walk through; else 192M",
 	  measure_set_max_size },

@@ -66,7 +66,7 @@ int measure_set_no_prefetch(void *options, const char *arg);
 #define MEASURE_OPTIONS \
 	{ "cpu", 0, "N", "measure on this CPU; else on the first one allowed", \
 	  measure_set_cpu }, \
-	{ "budget", 0, "SECONDS", "the most that measuring caches may take; else 40", \
+	{ "budget", 0, "SECONDS", "the most that the latency curve may take; else 40", \
 	  measure_set_budget }, \
 	{ "quick", 0, NULL, "the same as --budget 8", measure_set_quick }, \
 	{ "max-size", 0, "SIZE", "largest working set; else chosen from the free memory", \
