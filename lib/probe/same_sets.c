@@ -10,6 +10,7 @@
 #include <sys/param.h>
 
 #include <sonde/stats.h>
+#include "rounds.h"
 #include "same_sets.h"
 #include "shuffle.h"
 
@@ -19,12 +20,9 @@
 /* Loads in between, over ways of the level above; then, over lines that fit. */
 #define GAP		0.7
 #define AWAY		0.8
-/* Rings; turns of each before its loads are looked at, and of these. */
 #define RINGS		12
-#define WARM		16
-#define TURNS		8
-/* Loads of a ring at most. */
-#define LENGTH		256
+/* Lines of a level above that replaces at random, over lines that fit. */
+#define MANY		2
 /* Of lines loaded once, those that miss at least; over these, of the others at most. */
 #define MISSED		0.25
 #define FEWER		0.25
@@ -40,59 +38,6 @@
 /* Of what a miss costs more, what tells it. */
 #define TELLS		0.4
 
-/**
- * struct rounds - loads of a ring
- * @place: of @n loads
- * @kept: of them, which of a line's touches this is, from 1 on; 0 if it is the only one
- * @page: @npages that share the set
- * @clean: cycles of each load where lines hit the first level
- * @second, @next: cycles that hits of the level above and of the level cost more
- */
-struct rounds {
-	uint32_t place[LENGTH];
-	unsigned char kept[LENGTH];
-	size_t n;
-	uint32_t page[HUNT_WAYS];
-	size_t npages;
-	double clean[LENGTH];
-	double second, next;
-};
-
-/* The same pages in the same order, with lines elsewhere: translation is in that, too. */
-static int take_clean(struct hunt *h, struct rounds *r)
-{
-	uint32_t place[LENGTH], line;
-	double x[TURNS];
-	int err;
-
-	for (size_t i = 0; i < r->n; i++) {
-		line = (uint32_t)(h->offset / METER_LINE + 2 + r->place[i] / METER_CHUNK_PLACES %
-				  (METER_CHUNK_LINES - 3)) % METER_CHUNK_LINES;
-		place[i] = meter_place(r->place[i] / METER_CHUNK_PLACES, line * METER_LINE) +
-			   r->place[i] % METER_LINE_PLACES;
-	}
-	err = singly_take(h, place, r->n, 2, TURNS);
-	for (size_t i = 0; i < r->n && !err; i++) {
-		for (size_t k = 0; k < TURNS; k++)
-			x[k] = h->more[k * r->n + i];
-		sonde_stats_sort(x, TURNS);
-		r->clean[i] = sonde_stats_median(x, TURNS);
-	}
-	return err;
-}
-
-/* What loads of the ring cost more than that, to h->more. */
-static int take_more(struct hunt *h, struct rounds *r)
-{
-	int err = take_clean(h, r);
-
-	if (!err)
-		err = singly_take(h, r->place, r->n, WARM, TURNS);
-	for (size_t i = 0; i < TURNS * r->n && !err; i++)
-		h->more[i] -= r->clean[i % r->n];
-	return err;
-}
-
 /*
  * What hits cost: of lines of the class that overflow the level above if they share a set of it.
  * 1, 0 if they do not, -errno.
@@ -107,14 +52,15 @@ static int find_hits(const struct same_sets *s, struct rounds *r)
 	r->n = MIN(2 * s->above - SPARE, r->npages);
 	for (size_t i = 0; i < r->n; i++)
 		r->place[i] = meter_place(r->page[i], h->offset);
-	err = take_more(h, r);
+	err = rounds_take(h, r);
 	if (err)
 		return err;
-	n = TURNS * r->n;
+	n = ROUNDS_TURNS * r->n;
 	sonde_stats_sort(h->more, n);
 	r->next = sonde_stats_quantile(h->more, n, 1 - OVERFLOWING / 2);
 	for (size_t i = 0; i < n; i++)
-		over += h->more[i] > (r->second + r->next) / 2;
+		over += rounds_is_beyond(r, h->more[i]);
+	r->missed = r->next + TELLS * h->penalty;
 	return r->next + h->first_hit > FARTHER * h->second_hit && r->next < h->hit &&
 	       (double)over > OVERFLOWING * (double)n;
 }
@@ -142,26 +88,59 @@ static int find_more(const struct same_sets *s, struct rounds *r, size_t n)
 	return r->npages >= n;
 }
 
-/* Of a ring of @n loads those of lines loaded several times, and all others, in random order. */
-static void lay(const struct same_sets *s, struct rounds *r, size_t gap, size_t n)
+/*
+ * Of a ring of @n loads those of lines loaded several times, and all others, in random order. Which
+ * of a line's loads each is, from 1 on, to @kept; 0 if it is the only one.
+ */
+static void lay(const struct same_sets *s, struct rounds *r, unsigned char *kept, size_t gap,
+		size_t n)
 {
 	size_t used = 0, at;
 
 	shuffle(&s->h->t->rng, r->page, r->npages);
-	memset(r->kept, 0, sizeof(r->kept));
+	memset(kept, 0, n);
 	for (size_t k = 0; k < KEPT; k++, used++) {
 		for (unsigned int i = 0; i < TOUCHES; i++) {
 			at = (k * n / KEPT + i * gap) % n;
-			while (r->kept[at])
+			while (kept[at])
 				at = (at + 1) % n;
-			r->kept[at] = (unsigned char)(i + 1);
+			kept[at] = (unsigned char)(i + 1);
 			r->place[at] = meter_place(r->page[used], s->h->offset) + i;
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!r->kept[i])
+		if (!kept[i])
 			r->place[i] = meter_place(r->page[used++], s->h->offset);
 	r->n = n;
+}
+
+/*
+ * Whether lines that are kept above are lost later, if the level above keeps any: to *@keeps.
+ * 1, 0 if not or if it cannot be told, -errno.
+ */
+static int lose_later(const struct same_sets *s, struct rounds *r, size_t gap, size_t n, int *keeps)
+{
+	double missed[2] = { 0 }, loads[2] = { 0 }, beyond = 0, again = 0;
+	unsigned char kept[ROUNDS_LENGTH], touch;
+	struct hunt *h = s->h;
+	int err;
+
+	for (int k = 0; k < RINGS; k++) {
+		lay(s, r, kept, gap, n);
+		err = rounds_take(h, r);
+		if (err)
+			return err;
+		for (size_t i = 0; i < ROUNDS_TURNS * n; i++) {
+			touch = kept[i % n];
+			loads[touch > 0] += touch < 2;
+			missed[touch > 0] += h->more[i] > r->missed;
+			again += touch > 1;
+			beyond += touch > 1 && rounds_is_beyond(r, h->more[i]);
+		}
+	}
+	*keeps = beyond < BEYOND * again;
+	return *keeps && missed[0] > MISSED * loads[0] &&
+	       missed[1] / loads[1] < FEWER * missed[0] / loads[0];
 }
 
 int same_sets_exclude(const struct same_sets *s)
@@ -169,32 +148,20 @@ int same_sets_exclude(const struct same_sets *s)
 	const size_t fit = s->class->n - 1, gap = (size_t)(GAP * s->above);
 	const size_t n = (size_t)(AWAY * (double)fit) + (TOUCHES - 1) * gap;
 	const size_t lines = n - KEPT * (TOUCHES - 1);
-	double missed[2] = { 0 }, loads[2] = { 0 }, beyond = 0, again = 0;
-	struct hunt *h = s->h;
 	struct rounds r = { .npages = 0 };
-	unsigned char kept;
-	int err;
+	int told, keeps = 0;
 
-	if (n > LENGTH || lines > HUNT_WAYS || lines <= fit + s->first_ways)
+	if (n > ROUNDS_LENGTH || lines > HUNT_WAYS || lines <= fit + s->first_ways)
 		return 0;
-	err = find_more(s, &r, lines);
-	if (err > 0)
-		err = find_hits(s, &r);
-	if (err <= 0)
-		return err;
-	for (int k = 0; k < RINGS; k++) {
-		lay(s, &r, gap, n);
-		err = take_more(h, &r);
-		if (err)
-			return err;
-		for (size_t i = 0; i < TURNS * n; i++) {
-			kept = r.kept[i % n];
-			loads[kept > 0] += kept < 2;
-			missed[kept > 0] += h->more[i] > r.next + TELLS * h->penalty;
-			again += kept > 1;
-			beyond += kept > 1 && h->more[i] > (r.second + r.next) / 2;
-		}
-	}
-	return missed[0] > MISSED * loads[0] && beyond < BEYOND * again &&
-	       missed[1] / loads[1] < FEWER * missed[0] / loads[0];
+	told = find_more(s, &r, lines);
+	if (told > 0)
+		told = find_hits(s, &r);
+	if (told > 0)
+		told = lose_later(s, &r, gap, n, &keeps);
+	else
+		keeps = 1;
+	if (told || keeps || MANY * fit > HUNT_WAYS)
+		return told;
+	told = find_more(s, &r, MANY * fit);
+	return told > 0 ? rounds_exclude_at_random(s->h, &r, gap) : told;
 }

@@ -33,8 +33,8 @@ static void put_colour(uint32_t *page, uint64_t colour, size_t first, size_t n)
  * Exclusive, the third level has ways for what the second has not. Half of the class is of
  * @other_colour, if that is not 0.
  */
-static int exclude(enum machine_policy second, enum machine_policy third,
-		   enum machine_inclusion inclusion, uint32_t other_colour)
+static int exclude_seed(enum machine_policy second, enum machine_policy third,
+			enum machine_inclusion inclusion, uint32_t other_colour, uint64_t seed)
 {
 	const unsigned int ways = inclusion == EXCLUSIVE ? BOTH - ABOVE : BOTH;
 	uint32_t others[PAGES / 2], calm[ABOVE];
@@ -56,8 +56,8 @@ static int exclude(enum machine_policy second, enum machine_policy third,
 		.bytes = (size_t)COLOURS * ways * 4 * KIB, .ways = ways, .cycles = 40,
 		.policy = third, .inclusion = inclusion,
 	};
-	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
-	trial_open(&t, meter, 1);
+	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
+	trial_open(&t, meter, seed);
 	ck_assert_int_eq(trial_pages(&t, PAGES), 0);
 	ck_assert_int_eq(meter->ops->frames(meter, 0, PAGES, frames), 0);
 	for (uint32_t i = 0; i < PAGES; i++)
@@ -81,6 +81,12 @@ static int exclude(enum machine_policy second, enum machine_policy third,
 	return told;
 }
 
+static int exclude(enum machine_policy second, enum machine_policy third,
+		   enum machine_inclusion inclusion, uint32_t other_colour)
+{
+	return exclude_seed(second, third, inclusion, other_colour, 1);
+}
+
 static const enum machine_policy kept[] = {
 	POLICY_LRU, POLICY_PLRU, POLICY_QLRU_H00_M1_R2_U1, POLICY_QLRU_H11_M1_R0_U0, POLICY_SRRIP,
 };
@@ -89,6 +95,19 @@ START_TEST(tells_an_exclusive_level)
 {
 	ck_assert_int_eq(exclude(kept[_i], POLICY_LRU, EXCLUSIVE, 0), 1);
 	ck_assert_int_eq(exclude(kept[_i], POLICY_FIFO, EXCLUSIVE, 0), 1);
+}
+END_TEST
+
+/* A level above that keeps no line for sure; what it lets go is lost one by one. */
+START_TEST(tells_an_exclusive_level_where_both_replace_at_random)
+{
+	for (uint64_t seed = 1; seed <= 5; seed++)
+		ck_assert_int_eq(exclude_seed(POLICY_RANDOM, POLICY_RANDOM, EXCLUSIVE, 0, seed), 1);
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		ck_assert_int_eq(exclude_seed(POLICY_RANDOM, POLICY_RANDOM, INCLUSIVE, 0, seed), 0);
+		ck_assert_int_eq(exclude_seed(POLICY_RANDOM, POLICY_RANDOM, NON_INCLUSIVE, 0, seed),
+				 0);
+	}
 }
 END_TEST
 
@@ -118,6 +137,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, make_machine, drop_machine);
 	tcase_add_loop_test(tc, tells_an_exclusive_level, 0, tap_loops(n));
+	tcase_add_test(tc, tells_an_exclusive_level_where_both_replace_at_random);
 	tcase_add_loop_test(tc, takes_none_for_exclusive_that_holds_what_is_above, 0,
 			    tap_loops(MACHINE_POLICIES * MACHINE_POLICIES));
 	tcase_add_loop_test(tc, takes_lines_of_two_sets_above_for_none_of_one, 0, tap_loops(n));
