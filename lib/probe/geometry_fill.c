@@ -409,6 +409,12 @@ static int take_full(struct filled *f, struct brim *b, const struct class *c, si
 	return told > 0 ? is_next(f, b) : told;
 }
 
+/* Whether what flushes the level above is in the level's sets: then these hold fewer other lines. */
+static int is_flushed(const struct filled *f, struct brim *b)
+{
+	return f->distance && brim_shares_sets(b, f->distance) > 0;
+}
+
 /* In the pool at hand; so many pages there should be, to *@wanted. 1, 0, -errno. */
 static int fill(struct filled *f, size_t *wanted)
 {
@@ -421,7 +427,7 @@ static int fill(struct filled *f, size_t *wanted)
 		return told;
 	b.npages = MIN(room(f), b.npages);
 	told = brim_fill(&b, f->begins);
-	if (!told && b.n)
+	if (!told && b.n && !is_flushed(f, &b))
 		told = brim_ways(&b, &f->ways, &c);
 	if (told > 0) {
 		told = take_same(f, &b, &c);
