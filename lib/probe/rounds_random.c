@@ -4,11 +4,10 @@
  * some interval, those count that the level above still had whenever they were loaded, but not the
  * last time. A level that holds them as well has not seen them since the first time, and has lost
  * as many as of others that were loaded first and last only. An exclusive one got them since they
- * were last seen above, and has lost fewer. One that takes what it loses from the level above, too,
- * also loses lines that were loaded just before, and so looks exclusive.
+ * were last seen above, and has lost fewer. So has an inclusive one, which takes what it loses from
+ * the level above, too; but that loses lines that were loaded just before as well.
  */
-#include <string.h>
-#include <sys/param.h>
+#include <stdint.h>
 
 #include "rounds.h"
 #include "shuffle.h"
@@ -40,8 +39,8 @@ struct due {
 
 /**
  * struct ring - what is loaded
- * @line: of each load, in order of the pages
- * @touch: the same
+ * @line: which of the pages' lines
+ * @touch: which of its loads
  */
 struct ring {
 	unsigned char line[ROUNDS_LENGTH], touch[ROUNDS_LENGTH];
