@@ -23,6 +23,8 @@
 /* In a guest, surveys that are equally hasty, before those twice as patient; loads of the last. */
 #define HASTY		2
 #define PATIENT		60000000
+/* Surveys beside another thread of the core that show a size, at most. */
+#define BESIDE		3
 /* Lines that begin to overflow a level of few sets, over ways of the first, at most. */
 #define CROWDED		16
 /* Classes that are soon counted, at most. */
@@ -194,6 +196,7 @@ int geometry_second(struct ground *w, struct survey *s)
 {
 	const unsigned int gentle = w->t->meter->is_guest ? GENTLE_GUEST : GENTLE;
 	struct survey asked = *s, best = { .ways = 0 };
+	unsigned int beside = 0;
 	int err, told;
 
 	for (unsigned int i = 0; i < gentle + WASHED; i++) {
@@ -227,9 +230,10 @@ int geometry_second(struct ground *w, struct survey *s)
 			if (err)
 				told = err < 0 ? err : check_size(w, s);
 		}
+		beside += told > 0 && s->held && s->doubtful;
 		/* Who was there from the first on will not go. */
 		if (told < 0 || told_enough(s) ||
-		    (told && s->held && s->doubtful && !w->g->first.is_sure))
+		    (beside && (beside >= BESIDE || !w->g->first.is_sure)))
 			return MIN(told, 0);
 		if (told && (s->held || !told_is_disputed(s)))
 			best = *s;
