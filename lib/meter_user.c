@@ -73,8 +73,10 @@ static int user_pages(struct meter *m, size_t chunks)
 	u->pool = u->map + (-(uintptr_t)u->map & (METER_ALIGN - 1));
 	u->nchunks = chunks;
 	madvise(u->map, bytes, MADV_NOHUGEPAGE);
-	/* All at once takes half as long as one after the other; refused by old kernels. */
+#ifdef MADV_POPULATE_WRITE
+	/* All at once takes half as long as one after the other; kernels before 5.14 refuse it. */
 	madvise(u->pool, chunks * METER_CHUNK, MADV_POPULATE_WRITE);
+#endif
 	/* Touched with something: equal pages may be merged, zero pages shared. */
 	for (size_t i = 0; i < chunks; i++)
 		*(uint64_t *)(void *)(u->pool + i * METER_CHUNK) = i + 1;
