@@ -125,28 +125,35 @@ static int open_pool(struct filled *f, size_t npages)
 	return err ? err : hunt_open(&f->h, w->t, f->pages, npages);
 }
 
-/* What loads of @n places cost, in a quantile. */
-static int cost_of(struct hunt *h, const uint32_t *places, size_t n, double p, double *cycles)
+/* What loads of @n places cost, ascending, to h->more. 0, -errno. */
+static int take_costs(struct hunt *h, const uint32_t *places, size_t n)
 {
 	int err = singly_take(h, places, n, 2, 1);
 
-	if (err)
-		return err;
-	sonde_stats_sort(h->more, n);
-	*cycles = sonde_stats_quantile(h->more, n, p);
-	return 0;
+	if (!err)
+		sonde_stats_sort(h->more, n);
+	return err;
+}
+
+/* In a quantile. */
+static int cost_of(struct hunt *h, const uint32_t *places, size_t n, double p, double *cycles)
+{
+	int err = take_costs(h, places, n);
+
+	if (!err)
+		*cycles = sonde_stats_quantile(h->more, n, p);
+	return err;
 }
 
 /* What those that miss the level above cost, on average: a clock's steps make quantiles jump. */
 static int cost_of_missing(struct hunt *h, const uint32_t *places, size_t n, double *cycles)
 {
 	const size_t first = (size_t)(MISSING * (double)n), end = (size_t)(MISSING_MOST * (double)n);
-	int err = singly_take(h, places, n, 2, 1);
+	int err = take_costs(h, places, n);
 	double sum = 0;
 
 	if (err)
 		return err;
-	sonde_stats_sort(h->more, n);
 	for (size_t i = first; i < end; i++)
 		sum += h->more[i];
 	*cycles = sum / (double)(end - first);
