@@ -8,6 +8,7 @@
 /* Loads of a ring at most; turns of it that are looked at. */
 #define ROUNDS_LENGTH	512
 #define ROUNDS_TURNS	8
+
 /**
  * struct rounds - loads of a ring
  * @place: of @n loads

@@ -65,25 +65,26 @@ static int find_hits(const struct same_sets *s, struct rounds *r)
 	       (double)over > OVERFLOWING * (double)n;
 }
 
-/* More lines of the class to the ring's, until they are @n. 1, 0 if there are too few, -errno. */
-static int find_more(const struct same_sets *s, struct rounds *r, size_t n)
+/*
+ * More lines of the class to the ring's, until they are @n, of those not *@tried. 1, 0 if there are
+ * too few, -errno.
+ */
+static int find_more(const struct same_sets *s, struct rounds *r, size_t n, size_t *tried)
 {
 	const size_t all = s->class->n, nflush = MIN(FLUSH * s->first_ways, s->ncalm);
 	struct hunt *h = s->h;
 	int over;
 
-	memcpy(r->page, s->class->page, all * sizeof(*r->page));
-	r->npages = all;
-	for (size_t i = 0; i < s->nothers && r->npages < n && h->t->loads < h->until; i++) {
+	for (; *tried < s->nothers && r->npages < n && h->t->loads < h->until; (*tried)++) {
 		/* In the place of one of the class. */
-		hunt_places(h, r->page, all - 1, h->places);
-		hunt_places(h, s->others + i, 1, h->places + all - 1);
+		hunt_places(h, s->class->page, all - 1, h->places);
+		hunt_places(h, s->others + *tried, 1, h->places + all - 1);
 		hunt_places(h, s->calm, nflush, h->places + all);
 		over = hunt_places_overflow(h, h->places, all + nflush, nflush);
 		if (over < 0)
 			return over;
 		if (over)
-			r->page[r->npages++] = s->others[i];
+			r->page[r->npages++] = s->others[*tried];
 	}
 	return r->npages >= n;
 }
@@ -148,20 +149,21 @@ int same_sets_exclude(const struct same_sets *s)
 	const size_t fit = s->class->n - 1, gap = (size_t)(GAP * s->above);
 	const size_t n = (size_t)(AWAY * (double)fit) + (TOUCHES - 1) * gap;
 	const size_t lines = n - KEPT * (TOUCHES - 1);
-	struct rounds r = { .npages = 0 };
-	int told, keeps = 0;
+	struct rounds r = { .npages = s->class->n };
+	size_t tried = 0;
+	int told, keeps;
 
 	if (n > ROUNDS_LENGTH || lines > HUNT_WAYS || lines <= fit + s->first_ways)
 		return 0;
-	told = find_more(s, &r, lines);
+	memcpy(r.page, s->class->page, r.npages * sizeof(*r.page));
+	told = find_more(s, &r, lines, &tried);
 	if (told > 0)
 		told = find_hits(s, &r);
-	if (told > 0)
-		told = lose_later(s, &r, gap, n, &keeps);
-	else
-		keeps = 1;
+	if (told <= 0)
+		return told;
+	told = lose_later(s, &r, gap, n, &keeps);
 	if (told || keeps || MANY * fit > HUNT_WAYS)
 		return told;
-	told = find_more(s, &r, MANY * fit);
+	told = find_more(s, &r, MANY * fit, &tried);
 	return told > 0 ? rounds_exclude_at_random(s->h, &r, gap) : told;
 }
