@@ -174,11 +174,11 @@ static int is_crowded(struct trial *t, struct pair *p, struct clean *clean, int 
 }
 
 /*
- * At how many offsets @k lines at the largest stride fit if they are given time: what
- * holds a way for some milliseconds only makes them seem too many.
+ * At how many offsets @k lines at the largest stride fit if they are given time, of so many rounds:
+ * what holds a way for some milliseconds only makes them seem too many.
  */
-static int vote_in(struct trial *t, struct stride *s, unsigned int k, unsigned int rounds,
-		   unsigned int *votes)
+static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int rounds,
+		unsigned int *votes)
 {
 	double least[STRIDE_OFFSETS], cycles = 0, extra, best = INFINITY;
 	struct clean clean = { .n = 0 };
@@ -206,11 +206,6 @@ static int vote_in(struct trial *t, struct stride *s, unsigned int k, unsigned i
 	return err;
 }
 
-static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int *votes)
-{
-	return vote_in(t, s, k, PATIENCE, votes);
-}
-
 /*
  * From what was counted at one offset: the most lines that fit at some. Nothing adds a
  * way, so where others do not agree, others have it there.
@@ -218,14 +213,14 @@ static int vote(struct trial *t, struct stride *s, unsigned int k, unsigned int 
 static int settle_ways(struct trial *t, struct stride *s)
 {
 	unsigned int votes = 0, more = STRIDE_OFFSETS;
-	int err = vote(t, s, s->ways, &votes);
+	int err = vote(t, s, s->ways, PATIENCE, &votes);
 
 	while (!err && s->ways && votes < VOTES) {
 		s->ways--;
-		err = vote(t, s, s->ways, &votes);
+		err = vote(t, s, s->ways, PATIENCE, &votes);
 	}
 	while (!err) {
-		err = vote(t, s, s->ways + 1, &more);
+		err = vote(t, s, s->ways + 1, PATIENCE, &more);
 		if (err || more < VOTES || s->ways == STRIDE_WAYS)
 			break;
 		s->ways++;
@@ -347,7 +342,7 @@ int stride_holds(struct trial *t, const struct stride *s, int *holds)
 {
 	struct stride again = *s;
 	unsigned int votes = 0;
-	int err = vote(t, &again, s->ways + 1, &votes);
+	int err = vote(t, &again, s->ways + 1, PATIENCE, &votes);
 
 	*holds = !votes;
 	return err;
@@ -357,7 +352,7 @@ int stride_is_calm(struct trial *t, const struct stride *s, int *calm)
 {
 	struct stride again = *s;
 	unsigned int votes = 0;
-	int err = vote_in(t, &again, s->ways, 1, &votes);
+	int err = vote(t, &again, s->ways, 1, &votes);
 
 	*calm = votes >= CALM_VOTES;
 	return err;
