@@ -25,7 +25,6 @@ enum event {
 	EVENT_EVICTION,
 	EVENT_NEIGHBOUR,	/* its share changes */
 	EVENT_SIBLING,		/* it used some lines */
-	EVENT_SIBLING_TURN,	/* it begins to run, or ends */
 	EVENT_DRIFT,
 	EVENTS
 };
@@ -42,7 +41,6 @@ enum event {
  * @cycle_ns: of a cycle now
  * @next_ns: when something happens next
  * @event_ns: when each kind does
- * @has_sibling: another thread of it runs now
  * @pauses: gaps and slices so far
  * @trace: what loads do to its time is written down there; NULL: nowhere
  * @walk: the walk that watches for all that happens to the CPU, NULL: none does
@@ -56,7 +54,6 @@ struct core {
 	struct prefetcher prefetcher;
 	double ns, cycle_ns, next_ns;
 	double event_ns[EVENTS];
-	int has_sibling;
 	uint64_t pauses;
 	struct trace *trace;
 	struct walk *walk;

@@ -129,10 +129,9 @@ struct machine_tlb {
  *             much it is changes every few milliseconds. It wants that much of
  *             it and has to compete: it touches each of its lines
  * @neighbour_hz: times a second; INFINITY: before each load
- * @sibling_ns: another thread of the core runs now and then, and uses a line of its own,
- *              at random, that often; 0: none does
+ * @sibling_ns: another thread of the core runs, and uses a line of its own, at random, that
+ *              often; 0: none does
  * @sibling_bytes: its lines
- * @sibling_s: seconds for which it runs, and for which it does not, on average
  * @drift: largest deviation of the core clock, a share of it
  */
 struct machine_noise {
@@ -142,7 +141,7 @@ struct machine_noise {
 	double spikes, spike_ns;
 	double evictions;
 	double neighbour, neighbour_hz;
-	double sibling_ns, sibling_s[2];
+	double sibling_ns;
 	size_t sibling_bytes;
 	double drift;
 };

@@ -7,16 +7,13 @@
 /* The neighbour's share and the clock wander this often, a second. */
 #define NEIGHBOUR_HZ	60.0
 #define DRIFT_HZ	100.0
-/* Lines that another thread uses at once; cycles of ours, over those without it. */
+/* Lines that another thread uses at once. */
 #define SIBLING_LINES	8
-#define SIBLING_CYCLES	1.1
 /* Share of the last level that others use up in a slice of theirs. */
 #define SLICE_SHARE	0.05
 
-static double rate_of(const struct core *c, enum event e)
+static double rate_of(const struct machine_noise *n, enum event e)
 {
-	const struct machine_noise *n = &c->h->model->noise;
-
 	switch (e) {
 	case EVENT_GAP:
 		return n->gaps;
@@ -29,9 +26,7 @@ static double rate_of(const struct core *c, enum event e)
 	case EVENT_NEIGHBOUR:
 		return n->neighbour > 0 ? NEIGHBOUR_HZ : 0;
 	case EVENT_SIBLING:
-		return c->has_sibling ? 1e9 / (SIBLING_LINES * n->sibling_ns) : 0;
-	case EVENT_SIBLING_TURN:
-		return n->sibling_ns > 0 ? 1 / n->sibling_s[!c->has_sibling] : 0;
+		return n->sibling_ns > 0 ? 1e9 / (SIBLING_LINES * n->sibling_ns) : 0;
 	case EVENT_DRIFT:
 		return n->drift > 0 ? DRIFT_HZ : 0;
 	default:
@@ -41,7 +36,7 @@ static double rate_of(const struct core *c, enum event e)
 
 static void draw_next(struct core *c, enum event e)
 {
-	double hz = rate_of(c, e);
+	double hz = rate_of(&c->h->model->noise, e);
 
 	c->event_ns[e] = hz > 0 ? c->ns - log(1 - hierarchy_chance(c->h)) / hz * 1e9 : INFINITY;
 }
@@ -89,13 +84,6 @@ static void run_sibling(struct core *c)
 		hierarchy_use_foreign(c, sonde_rng_below(&h->rng, lines));
 }
 
-static void turn_sibling(struct core *c)
-{
-	c->has_sibling = !c->has_sibling;
-	c->cycle_ns *= c->has_sibling ? SIBLING_CYCLES : 1 / SIBLING_CYCLES;
-	draw_next(c, EVENT_SIBLING);
-}
-
 static void happen(struct core *c, enum event e)
 {
 	struct hierarchy *h = c->h;
@@ -124,12 +112,9 @@ static void happen(struct core *c, enum event e)
 	case EVENT_SIBLING:
 		run_sibling(c);
 		break;
-	case EVENT_SIBLING_TURN:
-		turn_sibling(c);
-		break;
 	default:
-		c->cycle_ns = (c->has_sibling ? SIBLING_CYCLES : 1) /
-			      (h->model->ghz * (1 + n->drift * (2 * hierarchy_chance(h) - 1)));
+		c->cycle_ns = 1 / (h->model->ghz *
+				   (1 + n->drift * (2 * hierarchy_chance(h) - 1)));
 	}
 }
 

@@ -26,31 +26,40 @@ static void make_machine(void)
 	};
 }
 
-static void find(uint64_t seed)
+static void open_machine(struct trial *t, uint64_t seed)
 {
 	struct meter *meter;
-	struct trial t;
 
 	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
 	ck_assert_int_eq(meter->ops->pages(meter, STRIDE_CHUNKS), 0);
-	trial_open(&t, meter, seed);
-	ck_assert_int_eq(stride_find(&t, &found), 0);
-	trial_close(&t);
+	trial_open(t, meter, seed);
+}
+
+static void close_machine(struct trial *t)
+{
+	struct meter *meter = t->meter;
+
+	trial_close(t);
 	meter->ops->close(meter);
+}
+
+static void find(uint64_t seed)
+{
+	struct trial t;
+
+	open_machine(&t, seed);
+	ck_assert_int_eq(stride_find(&t, &found), 0);
+	close_machine(&t);
 }
 
 static int is_calm(uint64_t seed)
 {
-	struct meter *meter;
 	struct trial t;
 	int calm;
 
-	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
-	ck_assert_int_eq(meter->ops->pages(meter, STRIDE_CHUNKS), 0);
-	trial_open(&t, meter, seed);
+	open_machine(&t, seed);
 	ck_assert_int_eq(stride_is_calm(&t, &found, &calm), 0);
-	trial_close(&t);
-	meter->ops->close(meter);
+	close_machine(&t);
 	return calm;
 }
 
@@ -99,8 +108,6 @@ START_TEST(tells_whether_another_thread_runs)
 		ck_assert(is_calm(seed));
 	model.noise.sibling_ns = 4;
 	model.noise.sibling_bytes = 512 * KIB;
-	model.noise.sibling_s[0] = 1e3;
-	model.noise.sibling_s[1] = 1e-9;
 	for (uint64_t seed = 1; seed <= 20; seed++)
 		ck_assert(!is_calm(seed));
 }
