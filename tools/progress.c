@@ -12,11 +12,15 @@
 
 static int is_shown;
 
+/* Asked once: probes tell their progress between windows, thousands of times a second. */
 static int is_wanted(void)
 {
+	static int wanted = -1;
 	const char *term = getenv("TERM");
 
-	return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+	if (wanted < 0)
+		wanted = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+	return wanted;
 }
 
 static int measure_width(void)
