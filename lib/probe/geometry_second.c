@@ -23,6 +23,8 @@
 /* In a guest, surveys that are equally hasty, before those twice as patient; loads of the last. */
 #define HASTY		2
 #define PATIENT		60000000
+/* Classes that are enough in a guest, if lines at all offsets then show the size. */
+#define CLASSES_FEW	2
 /* Surveys beside another thread of the core that show a size, at most. */
 #define BESIDE		3
 /* Lines that begin to overflow a level of few sets, over ways of the first, at most. */
@@ -187,6 +189,37 @@ static int split_second(struct ground *w, struct survey *s)
 	return err;
 }
 
+/* One more survey, what it is to know given. 0, -errno. */
+static int survey_second(struct ground *w, struct survey *s)
+{
+	int err = ground_survey(w, s, w->g->first.ways);
+
+	return err || s->brief ? err :
+	       survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));
+}
+
+/*
+ * The same of few classes, which is quicker; if that is not enough, it can be gone on with as
+ * if nothing more had been asked. 1 if it is, 0, -errno.
+ */
+static int survey_few(struct ground *w, struct survey *s)
+{
+	struct survey few = *s;
+	int err;
+
+	few.wanted = CLASSES_FEW;
+	err = ground_survey(w, &few, w->g->first.ways);
+	*s = few;
+	s->wanted = 0;
+	if (err || !told_enough(&few))
+		return err;
+	err = check_size(w, &few);
+	if (err < 0 || !told_enough(&few) || !few.held)
+		return MIN(err, 0);
+	*s = few;
+	return 1;
+}
+
 /*
  * Again where nothing was found, or not surely: with other pages, and when
  * whoever was in the way may have gone. In the end the last of which no class
@@ -216,9 +249,10 @@ int geometry_second(struct ground *w, struct survey *s)
 		/* Many lines may have missed the next level, too, and few misses are not seen then. */
 		s->is_near = i >= HASTY && !s->ways_before;
 		s->patience = patience(w, i);
-		err = ground_survey(w, s, w->g->first.ways);
-		if (!err && !s->brief)
-			err = survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));
+		err = w->t->meter->is_guest && !s->brief ? survey_few(w, s) : 0;
+		if (err)
+			return MIN(err, 0);
+		err = survey_second(w, s);
 		if ((!s->seen || (double)s->rise > POOL_RISE * (double)w->npool ||
 		     (s->ways && s->classes <= 0)) &&
 		    w->nsecond < POOL_PAGES_MOST)

@@ -555,11 +555,17 @@ int survey_sort(struct survey *s, size_t **sizes, size_t *nsizes, size_t *left)
 	return err;
 }
 
+/* Whether no more classes are looked for: there is nothing beyond, or two were not to be found. */
+static int is_hopeless(const struct survey *s)
+{
+	return s->looked && (!s->seen || (s->tried > 1 && !s->nsweeps));
+}
+
 int survey_level(struct survey *s)
 {
 	uint32_t *from = malloc(s->npages * sizeof(*from));
 	const int is_told = s->exact && s->penalty > 0;
-	double refined = 0;
+	const unsigned int wanted = s->brief ? 1 : s->wanted ? s->wanted : SURVEY_CLASSES;
 	struct class c;
 	struct hunt h;
 	int err = 0;
@@ -567,15 +573,15 @@ int survey_level(struct survey *s)
 	if (!from)
 		return -ENOMEM;
 	s->until = s->t->loads + PATIENCE;
-	for (unsigned int i = 0; i < (s->brief ? 1 : SURVEY_CLASSES) && err >= 0; i++) {
-		err = start_hunt(s, &h, i * OFFSET_STEP % METER_CHUNK, is_told);
-		if (i == 0)
+	for (; s->looked < wanted && !is_hopeless(s) && err >= 0; s->looked++) {
+		err = start_hunt(s, &h, s->looked * OFFSET_STEP % METER_CHUNK, is_told);
+		if (!s->looked)
 			s->seen = err > 0;
 		if (s->patience)
 			s->until = s->t->loads + s->patience;
 		/* A class has told it better than lines of a pool that may be too small. */
 		if (s->nsweeps)
-			h.penalty = fmax(h.penalty, refined);
+			h.penalty = fmax(h.penalty, s->refined);
 		if (!s->class.n) {
 			s->hit = h.hit;
 			s->kept = h.kept;
@@ -586,9 +592,9 @@ int survey_level(struct survey *s)
 		if (err > 0)
 			err = look_at(s, &h, from, &c);
 		if (err > 0) {
-			refined = h.penalty;
-			s->penalty_least = s->nsweeps > 1 ? fmin(s->penalty_least, refined) :
-							    refined;
+			s->refined = h.penalty;
+			s->penalty_least = s->nsweeps > 1 ? fmin(s->penalty_least, h.penalty) :
+							    h.penalty;
 			vote(s);
 			if (c.n > s->ways && s->sweep[s->nsweeps - 1].ways == s->ways) {
 				if (!is_softer(s))
@@ -598,8 +604,6 @@ int survey_level(struct survey *s)
 			}
 		}
 		hunt_close(&h);
-		if (!s->seen || (s->tried > 1 && !s->nsweeps))
-			break;
 	}
 	free(from);
 	if (err >= 0 && s->ways && s->exact)

@@ -59,6 +59,7 @@ enum holding {
  * @second_hit: cycles of a hit in the second level, if that is above; else 0
  * @second_lines: lines that it holds of the pool, whatever their offsets
  * @brief: one class only, its ways and nothing else
+ * @wanted: classes to look at; 0: SURVEY_CLASSES. @looked at so far: called again, it goes on
  * @exact: whether the classes are to be counted one by one, and the pool's lines
  *         share a set of a level that is indexed by frames, so nothing folds
  * @is_near: the next level is taken to be near: a miss costs two hits more at most
@@ -72,6 +73,7 @@ enum holding {
  * @kept: see struct hunt
  * @penalty: cycles more of a miss
  * @penalty_least: the same of the class that makes least of it; 0 if none was found
+ * @refined: the same of the last one
  * @gauge: see struct hunt
  * @ways: 0 if not told
  * @votes: classes that agree, of @tried
@@ -107,10 +109,11 @@ struct survey {
 	size_t npages;
 	double second_hit, second_lines;
 	int brief, exact, is_near, washes;
+	unsigned int wanted, looked;
 	unsigned int ways_before, votes_before;
 	uint64_t patience, until;
 	int seen;
-	double hit, kept, penalty, penalty_least;
+	double hit, kept, penalty, penalty_least, refined;
 	size_t rise;
 	struct gauge gauge;
 	unsigned int ways, votes, tried;

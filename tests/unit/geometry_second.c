@@ -281,6 +281,19 @@ START_TEST(tells_lines_whatever_brings_and_replaces_them)
 }
 END_TEST
 
+/* In a guest two classes are enough, but only of a size that lines at all offsets can show. */
+START_TEST(looks_at_no_more_classes_than_it_takes)
+{
+	model.is_guest = _i > 0;
+	model.cache[1].bytes = _i == 1 ? 128 * KIB : 512 * KIB;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, model.cache[1].bytes, 8, 64);
+	ck_assert_uint_eq(g->level[1].survey.nsweeps, _i == 2 ? 2 : SURVEY_CLASSES);
+	ck_assert_int_eq(g->level[1].survey.held, _i != 1);
+}
+END_TEST
+
 /* No second level has 13 ways: who has the others may let go of them. Not counted, in a guest. */
 START_TEST(says_no_size_of_ways_that_others_leave)
 {
@@ -321,6 +334,7 @@ int main(void)
 	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
 	tcase_add_test(tc, tells_longer_lines_from_prefetched_ones);
 	tcase_add_loop_test(tc, tells_lines_whatever_brings_and_replaces_them, 0, 16);
+	tcase_add_loop_test(tc, looks_at_no_more_classes_than_it_takes, 0, 3);
 	tcase_add_test(tc, says_no_size_of_ways_that_others_leave);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
