@@ -85,6 +85,8 @@ struct meter_lane {
  * @move: go on on CPU @cpu: link and chase run there from now on. What this CPU
  *        has cached stays as it is but for some lines. 0, -EPERM (may not run
  *        there), -EINVAL (no such CPU)
+ * @settle: go on on CPU @cpu as if the machine had been opened there, and not together
+ *          with who opened it, as after @move. 0, -EPERM, -EINVAL
  * @together: run the lanes at the same time, each on its CPU, from a common
  *            start. Each links its cycle, goes @skip loads, waits for the
  *            others, then takes its windows without pause; goes on untimed until
@@ -106,6 +108,7 @@ struct meter_ops {
 		      struct meter_window *out, size_t nout);
 	int (*flush)(struct meter *m, const uint32_t *places, size_t n);
 	int (*move)(struct meter *m, unsigned int cpu);
+	int (*settle)(struct meter *m, unsigned int cpu);
 	int (*together)(struct meter *m, const struct meter_lane *lanes, size_t nlanes);
 	int (*stream)(struct meter *m, const struct meter_stream *lanes, size_t nlanes);
 	double (*gaps)(struct meter *m, double seconds);
@@ -137,7 +140,7 @@ struct meter {
 
 /*
  * This machine, by loops in user space, on one CPU: the calling thread is bound
- * to it until close(). 0, -ENOMEM, -EPERM (may not run there), -EINVAL.
+ * to it, or to where it settles, until close(). 0, -ENOMEM, -EPERM (may not run there), -EINVAL.
  */
 int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned int cpu);
 

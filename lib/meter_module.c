@@ -392,6 +392,7 @@ static const struct meter_ops module_ops = {
 	.chase = module_chase,
 	.flush = module_flush,
 	.move = module_move,
+	.settle = module_move,
 	.together = module_together,
 	.gaps = module_gaps,
 	.now = module_now,

@@ -116,14 +116,30 @@ static int record_flush(struct meter *m, const uint32_t *places, size_t n)
 	return err;
 }
 
-static int record_move(struct meter *m, unsigned int cpu)
+static void add_move(struct meter_record *r, unsigned int cpu, int err)
 {
-	struct meter_record *r = to_record(m);
-	int err = r->inner->ops->move(r->inner, cpu);
 	char *at = recorder_room(r->recorder, CAPTURE_QUESTION + CAPTURE_NUMBER);
 
 	if (at)
 		recorder_add(r->recorder, add_result(capture_move(at, cpu), err));
+}
+
+static int record_move(struct meter *m, unsigned int cpu)
+{
+	struct meter_record *r = to_record(m);
+	int err = r->inner->ops->move(r->inner, cpu);
+
+	add_move(r, cpu, err);
+	return err;
+}
+
+/* Kept as if it had moved: where it is afterwards is all that matters to who asks again. */
+static int record_settle(struct meter *m, unsigned int cpu)
+{
+	struct meter_record *r = to_record(m);
+	int err = r->inner->ops->settle(r->inner, cpu);
+
+	add_move(r, cpu, err);
 	return err;
 }
 
@@ -222,6 +238,7 @@ static const struct meter_ops record_ops = {
 	.chase = record_chase,
 	.flush = record_flush,
 	.move = record_move,
+	.settle = record_settle,
 	.together = record_together,
 	.stream = record_stream,
 	.gaps = record_gaps,

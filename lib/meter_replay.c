@@ -280,6 +280,7 @@ static const struct meter_ops replay_ops = {
 	.chase = replay_chase,
 	.flush = replay_flush,
 	.move = replay_move,
+	.settle = replay_move,
 	.together = replay_together,
 	.stream = replay_stream,
 	.gaps = replay_gaps,

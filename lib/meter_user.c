@@ -200,6 +200,36 @@ static int user_move(struct meter *m, unsigned int cpu)
 	return meter_user_hire(u, cpu, &u->here);
 }
 
+/* EINVAL of the kernel: offline, or outside the cpuset. */
+static int bind_to(unsigned int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (!sched_setaffinity(0, sizeof(one), &one))
+		return 0;
+	return errno == EINVAL ? -EPERM : -errno;
+}
+
+/* The calling thread itself: nobody to wait for. */
+static int user_settle(struct meter *m, unsigned int cpu)
+{
+	struct meter_user *u = to_user(m);
+	int err;
+
+	if (cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	if (!CPU_ISSET(cpu, &u->before))
+		return -EPERM;
+	err = bind_to(cpu);
+	if (err)
+		return err;
+	u->home = cpu;
+	u->here = NULL;
+	return 0;
+}
+
 /* On the CPU where the probe is. */
 static void run_here(struct meter_user *u, void (*run)(void *ctx), void *ctx)
 {
@@ -319,6 +349,7 @@ static const struct meter_ops user_ops = {
 	.chase = user_chase,
 	.flush = user_flush,
 	.move = user_move,
+	.settle = user_settle,
 	.together = meter_user_together,
 	.stream = meter_user_stream,
 	.gaps = user_gaps,
@@ -350,19 +381,6 @@ static int flushes_weakly(void)
 #endif
 }
 
-/* EINVAL of the kernel: offline, or outside the cpuset. */
-static int bind_home(struct meter_user *u)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(u->home, &one);
-	if (!sched_getaffinity(0, sizeof(u->before), &u->before) &&
-	    !sched_setaffinity(0, sizeof(one), &one))
-		return 0;
-	return errno == EINVAL ? -EPERM : -errno;
-}
-
 int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned int cpu)
 {
 	struct meter_user *u;
@@ -388,7 +406,7 @@ int meter_user_open(struct meter **m, const struct sonde_clock *clk, unsigned in
 	u->chain_holds = (uint64_t)(sonde_clock_info(clk)->hz * CHAIN_HOLDS_S);
 	u->flushes_weakly = flushes_weakly();
 	u->home = cpu;
-	err = bind_home(u);
+	err = sched_getaffinity(0, sizeof(u->before), &u->before) ? -errno : bind_to(cpu);
 	if (err) {
 		free(u);
 		return err;

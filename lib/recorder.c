@@ -259,6 +259,8 @@ int recorder_cache(struct sonde_recorder *r, const char *probe,
 	err = begin_run(r, probe);
 	if (!err)
 		add_fields(r, "option", capture_cache_fields, options);
+	for (size_t i = 0; i < options->nalike && !err; i++)
+		add_text(r, "cpu\t%u", options->alike[i]);
 	return wrap(r, m, err);
 }
 

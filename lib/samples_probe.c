@@ -72,22 +72,44 @@ static int close_meter(struct meter *m, int err)
 	return replay ? replay : err;
 }
 
+static int read_numbers(struct samples_reader *r, const char *name, unsigned int **cpus, size_t *n)
+{
+	const char *at;
+	uint64_t cpu;
+
+	*cpus = calloc(MOST_CPUS, sizeof(**cpus));
+	if (!*cpus)
+		return -ENOMEM;
+	for (*n = 0; (at = samples_after(r, name)); samples_next(r)) {
+		if (*n == MOST_CPUS || capture_read_whole(&at, MOST_CPUS - 1, &cpu) || *at != '\n')
+			return samples_refuse(r, "this is no CPU or node");
+		(*cpus)[(*n)++] = (unsigned int)cpu;
+	}
+	return 0;
+}
+
 static int replay_cache(const struct sonde_samples *s, const struct samples_run *run,
 			struct sonde_cache_report **report)
 {
 	struct sonde_cache_options how = { .progress = stop_if_wrong };
 	struct sonde_cache_report *made = NULL;
 	struct samples_reader r = samples_read_run(s, run);
+	unsigned int *alike = NULL;
 	struct meter *m;
 	int err = samples_fields(&r, "option", capture_cache_fields, &how);
 
 	if (!err)
+		err = read_numbers(&r, "cpu", &alike, &how.nalike);
+	how.alike = alike;
+	if (!err)
 		err = open_meter(&r, how.max_bytes, &m);
-	if (err)
-		return err;
-	how.progress_ctx = m;
-	err = (strcmp(run->probe, "servet") ? probe_cache_with : probe_servet_with)(m, &how, &made);
-	err = close_meter(m, err);
+	if (!err) {
+		how.progress_ctx = m;
+		err = (strcmp(run->probe, "servet") ? probe_cache_with :
+						      probe_servet_with)(m, &how, &made);
+		err = close_meter(m, err);
+	}
+	free(alike);
 	if (err)
 		sonde_cache_report_free(made);
 	else
@@ -113,22 +135,6 @@ int sonde_samples_cache(struct sonde_samples *samples, struct sonde_cache_report
 }
 
 /* ---- sharing -------------------------------------------------------------------- */
-
-static int read_numbers(struct samples_reader *r, const char *name, unsigned int **cpus, size_t *n)
-{
-	const char *at;
-	uint64_t cpu;
-
-	*cpus = calloc(MOST_CPUS, sizeof(**cpus));
-	if (!*cpus)
-		return -ENOMEM;
-	for (*n = 0; (at = samples_after(r, name)); samples_next(r)) {
-		if (*n == MOST_CPUS || capture_read_whole(&at, MOST_CPUS - 1, &cpu) || *at != '\n')
-			return samples_refuse(r, "this is no CPU or node");
-		(*cpus)[(*n)++] = (unsigned int)cpu;
-	}
-	return 0;
-}
 
 static int read_caches(struct samples_reader *r, struct sonde_cache_report *caches)
 {

@@ -67,7 +67,7 @@ run_units() {
 		slow:*/colour) cases=module ;;
 		*:*/probe_cache|*:*/share) cases=quick ;;
 		*:*/geometry_*|*:*/survey) continue ;;
-		*:*/brim|*:*/geometry|*:*/hunt|*:*/classes|*:*/stride) cases=quick ;;
+		*:*/brim|*:*/calm|*:*/geometry|*:*/hunt|*:*/classes|*:*/stride) cases=quick ;;
 		*) cases= ;;
 		esac
 		[ "$running" -lt "$jobs" ] || { wait -n; running=$((running - 1)); }

@@ -103,11 +103,8 @@ static int keep(struct machine *m, int is_servet)
 {
 	int status = CLI_DONE;
 
-	if (m->caches) {
-		m->cpu = m->caches->cpu;
-		machine_read_claims(m);
+	if (m->caches)
 		status = machine_keep_caches(m, is_servet ? METHOD_SERVET : METHOD_SONDE);
-	}
 	if (status == CLI_DONE && m->sharing)
 		status = machine_keep_sharing(m);
 	if (status == CLI_DONE && m->memory)

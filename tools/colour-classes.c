@@ -35,7 +35,7 @@ static int set_pages(void *options, const char *arg)
 }
 
 #define CLASSES_OPTIONS \
-	{ "cpu", 0, "N", "measure on this CPU; else on the first one allowed", measure_set_cpu }, \
+	{ "cpu", 0, "N", "measure on this CPU; else on one that is allowed", measure_set_cpu }, \
 	{ "seed", 0, "N", "of the random orders: the same seed, the same; else 1", \
 	  measure_set_seed }
 
@@ -139,9 +139,10 @@ static int print_json(const struct sonde_classes_report *r)
 	int seen = !r->frames_err && r->bits;
 	json_t *root;
 
-	root = json_pack("{s:s, s:i, s:f, s:f, s:I, s:I, s:o, s:o, s:I, s:f}",
-			 "verdict", sonde_classes_verdict_name(r->verdict), "ways", (int)r->ways,
-			 "classes", r->classes, "classes_se", r->classes_se,
+	root = json_pack("{s:i, s:s, s:i, s:f, s:f, s:I, s:I, s:o, s:o, s:I, s:f}",
+			 "cpu", (int)r->cpu, "verdict", sonde_classes_verdict_name(r->verdict),
+			 "ways", (int)r->ways, "classes", r->classes,
+			 "classes_se", r->classes_se,
 			 "pages", (json_int_t)r->pages, "members", (json_int_t)r->members,
 			 "masks", pack_masks(r), "pages_of_class", pack_sizes(r),
 			 "unsorted", (json_int_t)r->unsorted, "elapsed_s", r->elapsed_s);
@@ -187,12 +188,17 @@ static int measure(const struct classes_options *o, int sort, struct sonde_class
 		.seed = o->measure.seed, .progress = watch,
 	};
 	struct machine m;
-	int status = machine_open(&m, o->measure.cpu), err;
+	int status = machine_open(&m, o->measure.cpu), n, err;
+	unsigned int *alike;
 
 	if (status == CLI_DONE) {
 		how.cpu = m.cpu;
+		n = machine_list_alike(&m, &o->measure, &alike);
+		how.alike = alike;
+		how.nalike = n < 0 ? 0 : (size_t)n;
 		cli_stop_catch();
-		err = sonde_probe_classes(m.clk, &how, r);
+		err = n < 0 ? n : sonde_probe_classes(m.clk, &how, r);
+		free(alike);
 		cli_progress_end();
 		if (cli_stop_requested())
 			status = CLI_FAILED;

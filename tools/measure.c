@@ -117,11 +117,44 @@ static int choose_cpu(struct machine *m, int wanted)
 	return CLI_USAGE;
 }
 
-void machine_read_claims(struct machine *m)
+/* What hwloc claims of m->cpu. */
+static void read_claims(struct machine *m)
 {
 	int n = sonde_topology_caches(m->topo, m->cpu, m->claims, MAX_CLAIMS);
 
 	m->nclaims = n < 0 ? 0 : n < MAX_CLAIMS ? (size_t)n : MAX_CLAIMS;
+}
+
+/* Whatever says so but which CPUs share them. */
+static int is_alike(const struct machine *m, unsigned int cpu)
+{
+	struct sonde_cache_claim other[MAX_CLAIMS];
+	int n = sonde_topology_caches(m->topo, cpu, other, MAX_CLAIMS), alike;
+
+	alike = n == (int)m->nclaims;
+	for (int i = 0; i < n && alike; i++) {
+		const struct sonde_cache_claim *a = &m->claims[i], *b = &other[i];
+
+		alike = a->level == b->level && a->type == b->type && a->size == b->size &&
+			a->ways == b->ways && a->line == b->line;
+	}
+	return alike;
+}
+
+/* Prefetchers are off on the core of m->cpu only. */
+int machine_list_alike(const struct machine *m, const struct measure_options *options,
+		       unsigned int **cpus)
+{
+	int n, kept = 0;
+
+	*cpus = NULL;
+	if (options->cpu >= 0 || options->no_prefetch || options->method == METHOD_SERVET)
+		return 0;
+	n = machine_list_cpus(m, cpus);
+	for (int i = 0; i < n; i++)
+		if ((*cpus)[i] != m->cpu && is_alike(m, (*cpus)[i]))
+			(*cpus)[kept++] = (*cpus)[i];
+	return n < 0 ? n : kept;
 }
 
 static int start_profile(struct machine *m)
@@ -155,7 +188,7 @@ int machine_open(struct machine *m, int cpu)
 	status = choose_cpu(m, cpu);
 	if (status != CLI_DONE)
 		return status;
-	machine_read_claims(m);
+	read_claims(m);
 	what = "the claims";
 	err = sonde_claims_open(&m->claimed, m->topo, m->cpu);
 	if (err)
@@ -236,6 +269,8 @@ static int set_method(struct sonde_profile *profile, enum measure_method method)
 
 int machine_keep_caches(struct machine *m, enum measure_method method)
 {
+	m->cpu = m->caches->cpu;
+	read_claims(m);
 	if (!sonde_profile_set_caches(m->profile, m->caches, m->claims, m->nclaims) &&
 	    !sonde_profile_set_claims(m->profile, m->claimed, m->caches) &&
 	    !set_method(m->profile, method))
@@ -283,14 +318,20 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 		.seed = options->seed,
 		.progress = watch_probe,
 	};
-	int status = machine_start_samples(m, options), err;
+	int status = machine_start_samples(m, options), n, err;
+	unsigned int *alike;
 
 	if (status != CLI_DONE)
 		return status;
 	how.recorder = m->recorder;
+	n = machine_list_alike(m, options, &alike);
+	if (n < 0)
+		return refuse_caches(m, n);
+	how.alike = alike;
+	how.nalike = (size_t)n;
 	err = (options->method == METHOD_SERVET ? sonde_servet_cache : sonde_probe_cache)(
 		m->clk, &how, &m->caches);
-
+	free(alike);
 	cli_progress_end();
 	if (cli_stop_requested())
 		return CLI_FAILED;

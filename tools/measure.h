@@ -31,7 +31,7 @@ enum measure_method {
 
 /**
  * struct measure_options - begins the options of `cache` and `report`
- * @cpu: -1: the first one allowed
+ * @cpu: -1: the first one allowed, or where that is disturbed one like it
  * @levels: to look for by conflicts; 0: all
  * @meter: where the loops run
  * @no_prefetch: with the prefetchers switched off
@@ -64,7 +64,7 @@ int measure_set_meter(void *options, const char *arg);
 int measure_set_no_prefetch(void *options, const char *arg);
 
 #define MEASURE_OPTIONS \
-	{ "cpu", 0, "N", "measure on this CPU; else on the first one allowed", \
+	{ "cpu", 0, "N", "measure on this CPU; else on one that is allowed", \
 	  measure_set_cpu }, \
 	{ "budget", 0, "SECONDS", "the most that the latency curve may take; else 40", \
 	  measure_set_budget }, \
@@ -91,7 +91,7 @@ int measure_set_no_prefetch(void *options, const char *arg);
 
 /**
  * struct machine - what is known of this machine
- * @cpu: the one to measure on
+ * @cpu: the one to measure on, or that was measured
  * @claims: @nclaims caches that hwloc claims of it
  * @claimed: what every source claims of it
  * @caches: NULL until measured
@@ -129,6 +129,13 @@ int machine_open(struct machine *m, int cpu);
 /* The CPUs this process may run on, to be freed. Return: how many, -ENOMEM. */
 int machine_list_cpus(const struct machine *m, unsigned int **cpus);
 
+/*
+ * Those of them, without m->cpu, of which hwloc claims the same caches, to be freed: one may be
+ * measured instead, if the options name none. Return: how many, -ENOMEM.
+ */
+int machine_list_alike(const struct machine *m, const struct measure_options *options,
+		       unsigned int **cpus);
+
 /* For what is measured from now on, as the options say. Return: an exit status,
  * after an error was said. */
 int machine_choose_meter(struct machine *m, const struct measure_options *options);
@@ -138,9 +145,8 @@ int machine_measure_caches(struct machine *m, const struct measure_options *opti
 /* Copies between processes, for a tenth of the time that caches may take. */
 int machine_measure_transfers(struct machine *m, const struct measure_options *options);
 
-/* What hwloc claims of m->cpu to m->claims; m->caches and the claims to the
- * profile. Return: an exit status. */
-void machine_read_claims(struct machine *m);
+/* m->caches, and what is claimed of the CPU that was measured, to the profile. Return: an
+ * exit status. */
 int machine_keep_caches(struct machine *m, enum measure_method method);
 
 /* Begins the file of samples, if they are to be kept and it is not begun. Return: an

@@ -32,6 +32,8 @@ enum sonde_classes_verdict {
 /**
  * struct sonde_classes_options - how to look
  * @cpu: the CPU to measure on; the calling thread is bound to it meanwhile
+ * @alike: @nalike other CPUs with such caches, as in struct sonde_cache_options; may be NULL
+ * @nalike: how many
  * @npages: pages to sort; 0: as many as are needed to judge frames
  * @sort: whether to find every class, or one
  * @seed: of the permutations
@@ -40,6 +42,8 @@ enum sonde_classes_verdict {
  */
 struct sonde_classes_options {
 	unsigned int cpu;
+	const unsigned int *alike;
+	size_t nalike;
 	size_t npages;
 	int sort;
 	uint64_t seed;
@@ -49,6 +53,7 @@ struct sonde_classes_options {
 
 /**
  * struct sonde_classes_report - what was found
+ * @cpu: where
  * @ways: of the level; lines of a class that fit; 0: no class was found
  * @classes: how many there are; 0: not told
  * @classes_se: standard error of it; 0: counted one by one
@@ -71,6 +76,7 @@ struct sonde_classes_options {
  * @elapsed_s: seconds it took
  */
 struct sonde_classes_report {
+	unsigned int cpu;
 	unsigned int ways;
 	double classes, classes_se;
 	size_t pages, members;

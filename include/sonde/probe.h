@@ -38,6 +38,10 @@ const char *sonde_meter_name(enum sonde_meter meter);
 /**
  * struct sonde_cache_options - how to measure caches
  * @cpu: the CPU to measure on; the calling thread is bound to it meanwhile
+ * @alike: @nalike other CPUs with such caches: in a guest, as long as another thread of the
+ *         core, of another guest, disturbs, one of the first seven where none does is measured
+ *         instead; may be NULL
+ * @nalike: how many
  * @meter: where the loops run; with the module memory is reached by huge pages of
  *         the kernel, so that steps of translation are not the process's
  * @budget_s: seconds that the latency curve may take, after the geometry, which
@@ -54,6 +58,8 @@ const char *sonde_meter_name(enum sonde_meter meter);
  */
 struct sonde_cache_options {
 	unsigned int cpu;
+	const unsigned int *alike;
+	size_t nalike;
 	enum sonde_meter meter;
 	double budget_s;
 	size_t max_bytes;
@@ -188,7 +194,7 @@ struct sonde_cache_level {
 
 /**
  * struct sonde_cache_report - what the probe found
- * @cpu: where
+ * @cpu: where, at last: @cpu of the options, or one like it
  * @core_hz: core clock during the measurement, median
  * @levels: @nlevels caches, nearest first
  * @memory: latency of a load that misses every cache; .ns is 0 if the sweep
@@ -226,7 +232,7 @@ struct sonde_cache_report {
  * what follows from physical indexing). All timed in short windows.
  *
  * Return: 0, -EINVAL (options), -ENOMEM (not even the smallest sweep fits), -ECANCELED
- * (by @progress), -EPERM (may not run on that CPU).
+ * (by @progress), -EPERM (may not run on that CPU, or on one like it).
  *
  * Since: 0.1
  */

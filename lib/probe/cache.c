@@ -142,10 +142,15 @@ static int try_geometry(struct search *w, struct meter *meter, size_t bytes, str
 	int err;
 
 	trial_open(&t, meter, w->options->seed);
+	trial_offer(&t, w->options->cpu, w->options->alike, w->options->nalike);
 	t.progress = w->options->progress;
 	t.progress_ctx = w->options->progress_ctx;
 	err = geometry_find(&t, bytes, w->options->levels, g);
 	w->report->elapsed_s += trial_elapsed(&t);
+	w->report->cpu = t.cpus[t.at];
+	/* It is begun anew with less, there. */
+	if (err == -ENOMEM && t.at && !meter->ops->settle(meter, t.cpus[0]))
+		w->report->cpu = t.cpus[0];
 	trial_close(&t);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../binomial.h"
+#include "calm.h"
 #include "classes.h"
 #include "parity.h"
 #include "shuffle.h"
@@ -38,7 +39,7 @@ static int get_pool(struct work *w, size_t npages)
 	int err = trial_pages(&w->t, STRIDE_CHUNKS);
 
 	if (!err)
-		err = stride_find(&w->t, &w->first);
+		err = calm_find_first(&w->t, &w->first);
 	if (err || !w->first.ways)
 		return err;
 	step = w->first.way_bytes > METER_CHUNK ? w->first.way_bytes / METER_CHUNK : 1;
@@ -201,10 +202,14 @@ static int is_told(const struct survey *s)
 static int look(struct work *w, const struct sonde_classes_options *options)
 {
 	struct sonde_classes_report *r = w->report;
-	int err = 0;
+	int err = 0, calm;
 
-	for (int i = 0; i < ATTEMPTS && !err && !is_told(&w->survey); i++)
-		err = find_class(w, options->sort, (uint64_t)SURVEY_HASTE << i);
+	for (int i = 0; i < ATTEMPTS && !err && !is_told(&w->survey); i++) {
+		if (i && w->t.ncpus > 1)
+			err = calm_seek(&w->t, &w->first, &calm);
+		if (!err)
+			err = find_class(w, options->sort, (uint64_t)SURVEY_HASTE << i);
+	}
 	if (err || !w->survey.ways)
 		return err;
 	r->ways = w->survey.ways;
@@ -228,6 +233,7 @@ int probe_classes_with(struct meter *meter, const struct sonde_classes_options *
 		return -ENOMEM;
 	w->report = calloc(1, sizeof(*w->report));
 	trial_open(&w->t, meter, options->seed);
+	trial_offer(&w->t, options->cpu, options->alike, options->nalike);
 	w->t.progress = options->progress;
 	w->t.progress_ctx = options->progress_ctx;
 	err = w->report ? get_pool(w, npages) : -ENOMEM;
@@ -237,6 +243,7 @@ int probe_classes_with(struct meter *meter, const struct sonde_classes_options *
 		err = look(w, options);
 	}
 	if (!err) {
+		w->report->cpu = w->t.cpus[w->t.at];
 		w->report->elapsed_s = trial_elapsed(&w->t);
 		*report = w->report;
 		w->report = NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calm.h"
 #include "ground.h"
 #include "shuffle.h"
 #include "told.h"
@@ -124,7 +125,7 @@ static int find_first(struct ground *w)
 
 	ground_announce(w->t, 0);
 	if (!err)
-		err = stride_find(w->t, &g->first);
+		err = calm_find_first(w->t, &g->first);
 	g->beyond = g->first.beyond;
 	if (err || !g->first.ways)
 		return err;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "calm.h"
 #include "ground.h"
 #include "shuffle.h"
 #include "told.h"
@@ -117,16 +118,10 @@ static int check_small(struct ground *w, struct survey *s, double bytes)
 	return told_is_sized(s);
 }
 
-/* As long as another thread of the core, of another guest, fills half of it, it is half as large. */
-static int is_alone(struct ground *w, int *alone)
-{
-	*alone = 1;
-	return w->t->meter->is_guest ? stride_is_calm(w->t, &w->g->first, alone) : 0;
-}
-
 /*
  * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
- * then it is none. 1 if it has one, 0, -errno.
+ * then it is none. As long as another thread of the core fills half of it, it is half as large.
+ * 1 if it has one, 0, -errno.
  */
 static int check_size(struct ground *w, struct survey *s)
 {
@@ -135,7 +130,7 @@ static int check_size(struct ground *w, struct survey *s)
 
 	if (s->brief || !told_has_ways(s) || s->classes <= 0)
 		return 0;
-	err = is_alone(w, &before);
+	err = calm_seek(w->t, &w->g->first, &before);
 	if (!err)
 		err = look_for_size(w, s, &holds);
 	classes = likely_page_classes(s);
@@ -157,7 +152,7 @@ static int check_size(struct ground *w, struct survey *s)
 	}
 	s->classes = classes * fmax(s->fold, 1);
 	s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);
-	err = is_alone(w, &after);
+	err = calm_is(w->t, &w->g->first, &after);
 	s->doubtful = !before || !after;
 	s->held = 1;
 	return err ? err : 1;
@@ -230,7 +225,7 @@ int geometry_second(struct ground *w, struct survey *s)
 	const unsigned int gentle = w->t->meter->is_guest ? GENTLE_GUEST : GENTLE;
 	struct survey asked = *s, best = { .ways = 0 };
 	unsigned int beside = 0;
-	int err, told;
+	int err, told, calm;
 
 	for (unsigned int i = 0; i < gentle + WASHED; i++) {
 		if (s->ways && s->ways != asked.ways_before)
@@ -241,6 +236,9 @@ int geometry_second(struct ground *w, struct survey *s)
 		memcpy(asked.found, s->found, sizeof(asked.found));
 		memcpy(asked.tested, s->tested, sizeof(asked.tested));
 		*s = asked;
+		err = i && w->t->ncpus > 1 ? calm_seek(w->t, &w->g->first, &calm) : 0;
+		if (err)
+			return err;
 		shuffle(&w->t->rng, w->pages, w->npages);
 		w->npool = w->npages < w->nsecond ? w->npages : w->nsecond;
 		memcpy(w->pool, w->pages, w->npool * sizeof(*w->pool));

@@ -43,6 +43,14 @@ void trial_close(struct trial *t)
 	t->ring = NULL;
 }
 
+void trial_offer(struct trial *t, unsigned int cpu, const unsigned int *alike, size_t n)
+{
+	t->cpus[0] = cpu;
+	t->ncpus = 1;
+	for (size_t i = 0; i < n && t->ncpus < TRIAL_CPUS; i++)
+		t->cpus[t->ncpus++] = alike[i];
+}
+
 double trial_elapsed(const struct trial *t)
 {
 	return t->meter->ops->now(t->meter) - t->begin;

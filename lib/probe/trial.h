@@ -13,12 +13,16 @@
 
 /* Windows of one look; more looks give more. */
 #define TRIAL_WINDOWS	128
+/* CPUs that one is chosen from. */
+#define TRIAL_CPUS	8
 /* Windows whose chains are remembered: less than a millisecond of small rings. */
 #define TRIAL_CHAINS	64
 
 /**
  * struct trial - a meter, and what is remembered between trials
  * @meter: the machine
+ * @cpus: @ncpus whose caches are alike, the first where the meter was opened; 0: nobody said
+ * @at: of them, where it is
  * @rng: orders of rings
  * @begin: the meter's time when the trial was opened
  * @loads: taken so far
@@ -36,6 +40,8 @@
  */
 struct trial {
 	struct meter *meter;
+	unsigned int cpus[TRIAL_CPUS];
+	size_t ncpus, at;
 	struct sonde_rng rng;
 	double begin;
 	uint64_t loads, samples, discarded;
@@ -59,6 +65,9 @@ struct trial {
 /* Fill @t; close frees what it holds, not the meter. */
 void trial_open(struct trial *t, struct meter *meter, uint64_t seed);
 void trial_close(struct trial *t);
+
+/* The meter is on CPU @cpu; @n others have caches like it. */
+void trial_offer(struct trial *t, unsigned int cpu, const unsigned int *alike, size_t n);
 
 /* Seconds since open. */
 double trial_elapsed(const struct trial *t);

@@ -180,6 +180,9 @@ measures() {
 	measures "$SONDE" colour verify --json >verify.json
 	[ "$(json verify.json '$d->{ways} > 0 && $d->{members} > $d->{ways} ? 1 : 0')" = 1 ]
 	[ "$(json verify.json '$d->{classes} >= 1 ? 1 : 0')" = 1 ]
+	cpu="$(json verify.json '$d->{cpu}')"
+	measures taskset -c "$cpu" "$SONDE" colour verify --cpu "$cpu" --json >there.json
+	[ "$(json there.json '$d->{cpu}')" = "$cpu" ]
 	[ "$(json verify.json '$d->{verdict} =~ /^(plain|hashed|partly|scrambled|unknown)$/ ? 1 : 0')" = 1 ]
 	measures "$SONDE" colour verify >verify.txt
 	has "$(cat verify.txt)" "classes of pages by timing"

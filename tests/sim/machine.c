@@ -388,6 +388,7 @@ static const struct meter_ops machine_ops = {
 	.chase = machine_chase,
 	.flush = machine_flush,
 	.move = machine_move,
+	.settle = machine_move,
 	.together = machine_together,
 	.stream = machine_stream,
 	.gaps = machine_gaps,

@@ -132,6 +132,7 @@ struct machine_tlb {
  * @sibling_ns: another thread of the core runs, and uses a line of its own, at random, that
  *              often; 0: none does
  * @sibling_bytes: its lines
+ * @sibling_cpus: the first so many CPUs have one each; 0: all
  * @drift: largest deviation of the core clock, a share of it
  */
 struct machine_noise {
@@ -143,6 +144,7 @@ struct machine_noise {
 	double neighbour, neighbour_hz;
 	double sibling_ns;
 	size_t sibling_bytes;
+	unsigned int sibling_cpus;
 	double drift;
 };
 

@@ -12,8 +12,17 @@
 /* Share of the last level that others use up in a slice of theirs. */
 #define SLICE_SHARE	0.05
 
-static double rate_of(const struct machine_noise *n, enum event e)
+static double sibling_hz(const struct machine_noise *n, unsigned int cpu)
 {
+	if (n->sibling_ns <= 0 || (n->sibling_cpus && cpu >= n->sibling_cpus))
+		return 0;
+	return 1e9 / (SIBLING_LINES * n->sibling_ns);
+}
+
+static double rate_of(const struct core *c, enum event e)
+{
+	const struct machine_noise *n = &c->h->model->noise;
+
 	switch (e) {
 	case EVENT_GAP:
 		return n->gaps;
@@ -26,7 +35,7 @@ static double rate_of(const struct machine_noise *n, enum event e)
 	case EVENT_NEIGHBOUR:
 		return n->neighbour > 0 ? NEIGHBOUR_HZ : 0;
 	case EVENT_SIBLING:
-		return n->sibling_ns > 0 ? 1e9 / (SIBLING_LINES * n->sibling_ns) : 0;
+		return sibling_hz(n, c->cpu);
 	case EVENT_DRIFT:
 		return n->drift > 0 ? DRIFT_HZ : 0;
 	default:
@@ -36,7 +45,7 @@ static double rate_of(const struct machine_noise *n, enum event e)
 
 static void draw_next(struct core *c, enum event e)
 {
-	double hz = rate_of(&c->h->model->noise, e);
+	double hz = rate_of(c, e);
 
 	c->event_ns[e] = hz > 0 ? c->ns - log(1 - hierarchy_chance(c->h)) / hz * 1e9 : INFINITY;
 }

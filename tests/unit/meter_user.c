@@ -234,6 +234,37 @@ START_TEST(stays_on_the_CPUs_that_the_thread_had)
 }
 END_TEST
 
+/* As if opened there: nobody else walks for it. */
+START_TEST(settles_on_another_CPU_and_lets_go)
+{
+	cpu_set_t before, during, after;
+	struct meter_window w;
+
+	meter->ops->close(meter);
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+	ck_assert_int_eq(meter_user_open(&meter, clk, cpu), 0);
+	ck_assert_int_eq(meter->ops->pages(meter, CHUNKS), 0);
+	ck_assert_int_eq(meter->ops->settle(meter, CPU_SETSIZE), -EINVAL);
+	ck_assert_int_eq(meter->ops->settle(meter, CPU_SETSIZE - 1), -EPERM);
+	ck_assert_int_eq(sched_getcpu(), (int)cpu);
+	ck_assert_int_eq(meter->ops->settle(meter, other_cpu), 0);
+	ck_assert_int_eq(sched_getcpu(), (int)other_cpu);
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(during), &during), 0);
+	ck_assert_int_eq(CPU_COUNT(&during), 1);
+	/* It may still go anywhere, and comes back to where it settled. */
+	ck_assert_int_eq(meter->ops->move(meter, cpu), 0);
+	ck_assert_int_eq(meter->ops->move(meter, other_cpu), 0);
+	ck_assert_int_eq(sched_getcpu(), (int)other_cpu);
+	meter->ops->link(meter, &(uint32_t){ 0 }, 1);
+	meter->ops->chase(meter, 0, METER_UNROLL, &w, 1);
+	ck_assert_uint_gt(w.ticks, 0);
+	meter->ops->close(meter);
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(after), &after), 0);
+	ck_assert(CPU_EQUAL(&before, &after));
+	ck_assert_int_eq(meter_user_open(&meter, clk, cpu), 0);
+}
+END_TEST
+
 START_TEST(goes_on_along_the_cycle_on_another_CPU_and_back)
 {
 	struct meter_window w[4];
@@ -378,6 +409,7 @@ int main(void)
 	if (count_cpus() > 1) {
 		tcase_add_test(timed, a_CPU_that_is_left_keeps_what_it_has_cached);
 		tcase_add_test(quick, stays_on_the_CPUs_that_the_thread_had);
+		tcase_add_test(quick, settles_on_another_CPU_and_lets_go);
 		tcase_add_test(quick, goes_on_along_the_cycle_on_another_CPU_and_back);
 		tcase_add_test(quick, lanes_start_together_and_all_give_their_windows);
 	} else {

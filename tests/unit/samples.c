@@ -206,18 +206,20 @@ START_TEST(gives_the_same_report_of_caches)
 }
 END_TEST
 
-/* Enough memory for conflicts to be looked for. */
-START_TEST(gives_the_same_geometry)
+/* Enough memory for conflicts to be looked for. Return: the CPU that was measured. */
+static unsigned int check_same_geometry(const struct machine_model *model, size_t nalike)
 {
-	struct sonde_cache_options how = { .budget_s = 0.1, .max_bytes = 16 * MIB, .seed = 3 };
-	struct machine_model model = small;
+	static const unsigned int alike[] = { 1 };
+	struct sonde_cache_options how = {
+		.alike = alike, .nalike = nalike, .budget_s = 0.1, .max_bytes = 16 * MIB, .seed = 3,
+	};
 	struct sonde_cache_report *made, *again;
 	struct sonde_recorder *r = open_recorder();
+	unsigned int cpu;
 	struct meter *m;
 	char *a, *b;
 
-	model.max_bytes = how.max_bytes;
-	ck_assert_int_eq(machine_open(&m, &model, 7), 0);
+	ck_assert_int_eq(machine_open(&m, model, 7), 0);
 	ck_assert_int_eq(recorder_cache(r, "cache", &how, &m), 0);
 	ck_assert_int_eq(probe_cache_with(m, &how, &made), 0);
 	m->ops->close(m);
@@ -225,13 +227,37 @@ START_TEST(gives_the_same_geometry)
 	ck_assert_uint_ge(made->nlevels, 2);
 	ck_assert_uint_eq(made->levels[0].ways, 8);
 	ck_assert_int_eq(analyse(&again), 0);
+	ck_assert_uint_eq(made->cpu, again->cpu);
 	a = dump(made, NULL);
 	b = dump(again, NULL);
 	ck_assert_str_eq(a, b);
 	free(a);
 	free(b);
+	cpu = made->cpu;
 	sonde_cache_report_free(made);
 	sonde_cache_report_free(again);
+	return cpu;
+}
+
+START_TEST(gives_the_same_geometry)
+{
+	struct machine_model model = small;
+
+	model.max_bytes = 16 * MIB;
+	ck_assert_uint_eq(check_same_geometry(&model, 0), 0);
+}
+END_TEST
+
+START_TEST(gives_the_same_of_a_guest_that_was_measured_on_another_cpu)
+{
+	struct machine_model model = small;
+
+	model.max_bytes = 16 * MIB;
+	model.is_guest = 1;
+	model.noise.sibling_ns = 2;
+	model.noise.sibling_bytes = 256 * KIB;
+	model.noise.sibling_cpus = 1;
+	ck_assert_uint_eq(check_same_geometry(&model, 1), 1);
 }
 END_TEST
 
@@ -357,8 +383,8 @@ static void odd_close(struct meter *m)
 
 static const struct meter_ops odd_ops = {
 	.pages = odd_pages, .frames = odd_frames_of, .link = odd_link, .chase = odd_chase,
-	.flush = odd_flush, .move = odd_move, .together = odd_together, .gaps = odd_gaps,
-	.now = odd_now, .close = odd_close,
+	.flush = odd_flush, .move = odd_move, .settle = odd_move, .together = odd_together,
+	.gaps = odd_gaps, .now = odd_now, .close = odd_close,
 };
 
 /* One of everything; answers are put one behind the other into @out. */
@@ -373,7 +399,7 @@ static size_t ask_all(struct meter *m, unsigned char *out)
 		{ .cpu = 2, .places = places, .n = 3, .out = w[2], .nout = 1 },
 	};
 	uint64_t frames[6];
-	int result[10];
+	int result[12];
 	double time[4];
 	size_t n = 0;
 
@@ -399,6 +425,8 @@ static size_t ask_all(struct meter *m, unsigned char *out)
 	result[7] = m->ops->together(m, lanes, 3);
 	result[8] = m->ops->flush(m, places, 2);
 	result[9] = m->ops->flush(m, places, 3);
+	result[10] = m->ops->settle(m, 1);
+	result[11] = m->ops->settle(m, 0);
 	time[3] = m->ops->now(m);
 	memcpy(out + n, frames, sizeof(frames));
 	n += sizeof(frames);
@@ -957,6 +985,7 @@ int main(void)
 	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, gives_the_same_report_of_caches);
 	tcase_add_test(tc, gives_the_same_geometry);
+	tcase_add_test(tc, gives_the_same_of_a_guest_that_was_measured_on_another_cpu);
 	tcase_add_test(tc, gives_the_same_report_by_the_method_of_servet);
 	tcase_add_test(tc, gives_the_same_report_of_sharing);
 	tcase_add_test(tc, keeps_every_question_and_any_answer);
