@@ -7,6 +7,7 @@
 #include <cpuid.h>
 #endif
 
+#include "bind.h"
 #include "cpuid.h"
 
 const struct cpuid_leaf *cpuid_find(const struct cpuid_table *table, uint32_t leaf,
@@ -66,15 +67,12 @@ static void read_here(struct cpuid_table *table)
 
 int cpuid_read(struct cpuid_table *table, unsigned int cpu)
 {
-	cpu_set_t before, one;
+	cpu_set_t before;
 	int moved;
 
 	if (cpu >= CPU_SETSIZE)
 		return -EPERM;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_getaffinity(0, sizeof(before), &before) ||
-	    sched_setaffinity(0, sizeof(one), &one))
+	if (sched_getaffinity(0, sizeof(before), &before) || bind_to(cpu))
 		return -EPERM;
 	read_here(table);
 	/* Somebody else may have moved the thread, or the CPU may be gone. */

@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bind.h"
 #include "crew.h"
 
 /* Longer than any one batch of a probe, shorter than a nuisance. */
@@ -109,18 +110,6 @@ static void wait_gate(const struct crew *c, struct gate *g, unsigned int turn)
 	while (!is_open(g, turn))
 		syscall(SYS_futex, &g->turn, FUTEX_WAIT_PRIVATE, turn, NULL, NULL, 0);
 	atomic_fetch_sub_explicit(&g->sleepers, 1, memory_order_seq_cst);
-}
-
-/* EINVAL of the kernel: offline, or outside the cpuset. */
-static int bind_to(unsigned int cpu)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (!sched_setaffinity(0, sizeof(one), &one))
-		return 0;
-	return errno == EINVAL ? -EPERM : -errno;
 }
 
 static void *run_member(void *ctx)

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "bind.h"
 #include "clock.h"
 #include "device.h"
 #include "free_memory.h"
@@ -238,22 +239,19 @@ static int module_flush(struct meter *m, const uint32_t *places, size_t n)
 	return n ? device_command(mm->dev, SONDE_IOC_CHASE, &args) : 0;
 }
 
-/* EINVAL of the kernel: offline, or outside the cpuset. */
 static int module_move(struct meter *m, unsigned int cpu)
 {
 	struct meter_module *mm = to_module(m);
-	cpu_set_t one;
+	int err;
 
 	if (cpu >= CPU_SETSIZE)
 		return -EINVAL;
 	if (!CPU_ISSET(cpu, &mm->before))
 		return -EPERM;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		return errno == EINVAL ? -EPERM : -errno;
-	mm->cpu = cpu;
-	return 0;
+	err = bind_to(cpu);
+	if (!err)
+		mm->cpu = cpu;
+	return err;
 }
 
 /* ---- several CPUs -------------------------------------------------------- */

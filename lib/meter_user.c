@@ -21,6 +21,7 @@
 #endif
 
 #include "../kmod/core.h"
+#include "bind.h"
 #include "free_memory.h"
 #include "meter_user.h"
 #include "stream.h"
@@ -198,18 +199,6 @@ static int user_move(struct meter *m, unsigned int cpu)
 	struct meter_user *u = to_user(m);
 
 	return meter_user_hire(u, cpu, &u->here);
-}
-
-/* EINVAL of the kernel: offline, or outside the cpuset. */
-static int bind_to(unsigned int cpu)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (!sched_setaffinity(0, sizeof(one), &one))
-		return 0;
-	return errno == EINVAL ? -EPERM : -errno;
 }
 
 /* The calling thread itself: nobody to wait for. */
