@@ -81,7 +81,7 @@ int clock_calibrate(clock_read_fn read, struct sonde_clock_info *info);
  */
 int clock_compare_cpus(clock_read_fn read, double hz);
 
-/* Median ticks between two reads back to back. */
+/* Ticks between two reads back to back, of a core at its fastest. */
 double clock_measure_overhead(clock_read_fn read);
 
 /* The step in which the counter advances; 0 if it stands still. */

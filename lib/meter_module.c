@@ -8,6 +8,7 @@
  * and what it has cached there stays from call to call.
  */
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -418,6 +419,7 @@ static size_t most_bytes(size_t page_size)
 
 static int describe(struct meter_module *mm)
 {
+	const struct sonde_clock_info *own = sonde_clock_info(mm->clk);
 	struct sonde_clocks clocks = { .size = sizeof(clocks) };
 	struct clock_facts facts;
 	int err;
@@ -428,7 +430,10 @@ static int describe(struct meter_module *mm)
 	if (!clocks.hz)
 		return -EOPNOTSUPP;
 	clock_gather_facts(&facts);
+	/* User space took it of a core that has woken up. */
 	mm->cost = clocks.cost;
+	if (own->source == SONDE_CLOCK_COUNTER)
+		mm->cost = (uint64_t)llround(own->overhead_ticks);
 	mm->meter = (struct meter){
 		.ops = &module_ops,
 		.page_size = (size_t)sysconf(_SC_PAGESIZE),

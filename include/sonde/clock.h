@@ -34,8 +34,8 @@ enum sonde_clock_source {
  * @hz_high: upper end of it
  * @claimed_hz: what firmware or hypervisor says (CPUID 15h, 40000010h, CNTFRQ),
  *              0 if it does not
- * @overhead_ticks: ticks between two serialised reads back to back, a mean without
- *                  the slowest tenth
+ * @overhead_ticks: ticks between two serialised reads back to back: means without
+ *                  the slowest tenth, of some milliseconds, the least
  * @step_ticks: greatest common divisor of differences: the counter's step;
  *              0 if it never advances
  * @why: why the counter was not taken, NULL if it was

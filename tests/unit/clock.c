@@ -220,6 +220,14 @@ static uint64_t read_costing_7(void)
 	return 7 * n++;
 }
 
+/* A core of a tenth of its speed for some milliseconds. */
+static uint64_t read_costing_7_once_awake(void)
+{
+	static uint64_t n, ticks;
+
+	return ticks += n++ < 40000 ? 70 : 7;
+}
+
 static void assert_rate(clock_read_fn read, double hz)
 {
 	struct sonde_clock_info info = { 0 };
@@ -301,6 +309,12 @@ END_TEST
 START_TEST(overhead_is_what_lies_between_two_reads)
 {
 	ck_assert(clock_measure_overhead(read_costing_7) == 7);
+}
+END_TEST
+
+START_TEST(overhead_is_of_a_core_that_has_woken_up)
+{
+	ck_assert(clock_measure_overhead(read_costing_7_once_awake) == 7);
 }
 END_TEST
 
@@ -485,6 +499,7 @@ static void add_measures(Suite *suite)
 	tcase_add_test(tc, finds_the_step_also_if_some_differences_are_no_multiples);
 	tcase_add_test(tc, a_counter_that_stands_still_has_no_step);
 	tcase_add_test(tc, overhead_is_what_lies_between_two_reads);
+	tcase_add_test(tc, overhead_is_of_a_core_that_has_woken_up);
 	tcase_add_test(tc, overhead_is_also_told_between_two_steps);
 	suite_add_tcase(suite, tc);
 }
