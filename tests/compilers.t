@@ -60,7 +60,8 @@ run_units() {
 		*.o|*.d|*/sim_*) continue ;;
 		*:*/meter_user) cases=quick ;;
 		threads:*/groups|threads:*/copyv_async) cases= ;;
-		threads:*|slow:*/samples|slow:*/groups|slow:*/share|slow:*/fill|slow:*/alltoall_claims) continue ;;
+		threads:*|slow:*/samples|slow:*/groups|slow:*/share|slow:*/fill) continue ;;
+		slow:*/alltoall_claims|slow:*/calm) continue ;;
 		# Its children end early, with what they had of the parent's.
 		slow:*/region) continue ;;
 		# Its search counts mappings, and one test dies on purpose.
