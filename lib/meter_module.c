@@ -430,10 +430,9 @@ static int describe(struct meter_module *mm)
 	if (!clocks.hz)
 		return -EOPNOTSUPP;
 	clock_gather_facts(&facts);
-	/* User space took it of a core that has woken up. */
-	mm->cost = clocks.cost;
-	if (own->source == SONDE_CLOCK_COUNTER)
-		mm->cost = (uint64_t)llround(own->overhead_ticks);
+	/* User space took it of the same counter, and of a core that has woken up. */
+	mm->cost = own->source == SONDE_CLOCK_COUNTER ? (uint64_t)llround(own->overhead_ticks) :
+							clocks.cost;
 	mm->meter = (struct meter){
 		.ops = &module_ops,
 		.page_size = (size_t)sysconf(_SC_PAGESIZE),

@@ -168,7 +168,7 @@ int main(void)
 	tcase_set_timeout(quick, 120);
 	tcase_add_checked_fixture(quick, make_machine, NULL);
 	tcase_add_loop_test(quick, finds_the_first_level_where_nobody_has_a_part_of_it, 0,
-			    tap_loops(4));
+			    tap_loops(8));
 	tcase_add_test(quick, stays_where_nobody_is);
 	tcase_add_test(quick, stays_outside_of_guests);
 	tcase_add_test(quick, goes_past_all_that_are_disturbed);
