@@ -15,8 +15,7 @@ fake_claims() {
 }
 
 @test "the table has the first level, its latency in ns and cycles, and a confidence" {
-	run --separate-stderr "$SONDE" cache "${SHORT[@]}"
-	[ "$status" -eq 0 ]
+	sure "$SONDE" cache "${SHORT[@]}"
 	[ -z "$stderr" ]
 	[[ $output =~ L1d\ +[0-9.]+\ KiB\ .*\ ns\ .*\ cycles\ +[01]\.[0-9][0-9] ]]
 }
@@ -140,8 +139,7 @@ fake_claims() {
 
 @test "a claim that differs is a headline, not an error, and not mixed in" {
 	fake_claims '/type="L1Cache"/s/cache_size="[0-9]*"/cache_size="4194304"/'
-	run --separate-stderr "$SONDE" cache "${SHORT[@]}"
-	[ "$status" -eq 0 ]
+	sure "$SONDE" cache "${SHORT[@]}"
 	grep -qE '^! L1d: .*hwloc says 4 MiB; measured ' <<<"$output"
 	has "$output" "DISAGREES"
 	"$SONDE" cache --json "${SHORT[@]}" >c.json

@@ -89,13 +89,12 @@ cache() {
 	index 0 1 Data 1048576K 16
 	cache --json >c.json
 	[ "$(json c.json '$d->{claims}[0]{agrees} ? 1 : 0')" = 0 ]
-	run cache
+	sure "$SONDE" cache --cpu "$cpu" "${SHORT[@]}"
 	grep -qE '^! L1d: sysfs says 1 GiB; measured ' <<<"$output"
 }
 
 @test "with no claims at all it measures all the same, and says nothing of them" {
-	run --separate-stderr cache
-	[ "$status" -eq 0 ]
+	sure "$SONDE" cache --cpu "$cpu" "${SHORT[@]}"
 	[ -z "$stderr" ]
 	has "$output" L1d
 	run ! grep '^!' <<<"$output"
@@ -109,8 +108,7 @@ cache() {
 	mkdir -p "sys/devices/system/cpu/cpu$cpu/cache/index0"
 	head -c 1000 /dev/urandom >"sys/devices/system/cpu/cpu$cpu/cache/index0/level"
 	head -c 1000 /dev/urandom >"sys/devices/system/cpu/cpu$cpu/cache/index0/type"
-	run --separate-stderr cache
-	[ "$status" -eq 0 ]
+	sure "$SONDE" cache --cpu "$cpu" "${SHORT[@]}"
 	[ -z "$stderr" ]
 }
 

@@ -85,6 +85,19 @@ unprivileged() {
 	fi
 }
 
+# sure COMMAND...: a run of it that exits with 0 and is sure of the first level. What
+# else runs can leave one unsure, and rightly, so there are more.
+sure() {
+	local try
+	# shellcheck disable=SC2034 # it counts
+	for try in {1..10}; do
+		run --separate-stderr "$@"
+		[ "$status" -eq 77 ] ||
+			grep -qE '^ +L1d .*(unsure|cannot be told)' <<<"$output" || break
+	done
+	[ "$status" -eq 0 ]
+}
+
 # one_line TEXT: it is one, and not empty
 one_line() {
 	[ -n "$1" ] && [ "$(wc -l <<<"$1")" -eq 1 ]

@@ -13,7 +13,8 @@
  * shorter than a tick: so long calls come one by one. What a mapping takes depends
  * on how full the allocator's slabs are, so each batch meets them otherwise filled.
  *
- * budget --once makes each call once and measures nothing.
+ * budget ROW measures only the rows whose names begin with ROW; budget --once makes
+ * each call once and measures nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -251,12 +252,13 @@ static void check_pages(struct target *t)
 }
 
 /* Those of segments are a child's, which has exported nothing and ends with its threads. */
-static void run_rows(struct target *t, bool is_dsm, bool once)
+static void run_rows(struct target *t, bool is_dsm, bool once, const char *which)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!strncmp(rows[i].name, "dsm-", 4) != is_dsm)
+		if (!strncmp(rows[i].name, "dsm-", 4) != is_dsm ||
+		    strncmp(rows[i].name, which, strlen(which)))
 			continue;
 		t->npages = rows[i].npages;
 		if (!once)
@@ -269,12 +271,13 @@ static void run_rows(struct target *t, bool is_dsm, bool once)
 int main(int argc, char **argv)
 {
 	bool once = argc == 2 && !strcmp(argv[1], "--once");
+	const char *which = argc == 2 && !once ? argv[1] : "";
 	struct target t;
 	int status;
 	pid_t child;
 
-	if (argc > 1 && !once) {
-		fprintf(stderr, "Usage: budget [--once]\n");
+	if (argc > 2 || (argc == 2 && argv[1][0] == '-' && !once)) {
+		fprintf(stderr, "Usage: budget [--once | ROW]\n");
 		return 2;
 	}
 
@@ -287,14 +290,14 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		run_rows(&t, true, once);
+		run_rows(&t, true, once, which);
 		fflush(stdout);
 		_exit(0);
 	}
 	if (waitpid(child, &status, 0) != child || status)
 		die("rows of segments");
 	make_peer();
-	run_rows(&t, false, once);
+	run_rows(&t, false, once, which);
 	end_peer();
 	return 0;
 }

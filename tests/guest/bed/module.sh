@@ -76,13 +76,16 @@ build_module() (
 	exec 9>"$out/.lock"
 	flock 9
 	copy_source "$kmod" "$out/src"
-	hash=$(source_hash "$out/src" "$(cat "$dir/release")" "$dir" "${flags[@]}")
+	how="$(cat "$dir/release") $dir ${flags[*]}"
+	hash=$(source_hash "$out/src" "$how")
 	if [ -e "$out/sonde.ko" ] && [ "$hash" = "$(cat "$out/.hash" 2>/dev/null)" ]; then
 		exit 0
 	fi
-	rm -f "$out/sonde.ko" "$out/.hash"
+	# What was built without a warning, and the same way, need not be built again.
+	[ "$how" = "$(cat "$out/.how" 2>/dev/null)" ] ||
+		find "$out/src/kmod" -name '*.o' -delete
+	rm -f "$out/sonde.ko" "$out/.hash" "$out/.how"
 	say "building sonde.ko for $(cat "$dir/release")"
-	find "$out/src/kmod" -name '*.o' -delete
 	if ! run_make "$name" "$out/src" KDIR="$(readlink -f "$dir/headers")" \
 		"${flags[@]}" >"$out/build.log" 2>&1 9>&-; then
 		cat "$out/build.log" >&2
@@ -92,5 +95,6 @@ build_module() (
 		die "warnings while building sonde.ko for $name: $out/build.log"
 	fi
 	cp "$out/src/kmod/sonde.ko" "$out/sonde.ko"
+	echo "$how" >"$out/.how"
 	echo "$hash" >"$out/.hash"
 )
