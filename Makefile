@@ -55,7 +55,7 @@ export V
 
 # Goals that install packages first run alone, then make anew: what pkg-config
 # answers below must be asked after the packages are there.
-ifneq ($(filter deps deps-check help clean run check check-long check-kernels check-debug check-corpus check-mpi-long check-cluster-long check-debian check-page budget,$(MAKECMDGOALS)),)
+ifneq ($(filter deps deps-check help clean run check check-long check-kernels check-debug check-units check-corpus check-mpi-long check-cluster-long check-debian check-page budget,$(MAKECMDGOALS)),)
 SONDE_DEFERRED := 1
 endif
 
@@ -130,8 +130,8 @@ check: deps-check ## install what is needed, build, run all tests
 	$(Q)$(MAKE) --no-print-directory run-tests
 
 check-long: ## make check and all that takes longer
-	$(Q)for part in check check-kernels check-debug check-corpus check-sim check-dsm-long \
-			check-mpi-long check-cluster-long check-counts check-debian check-page; do \
+	$(Q)for part in check check-units check-kernels check-debug check-corpus check-sim \
+			check-dsm-long check-mpi-long check-cluster-long check-counts check-debian check-page; do \
 		$(MAKE) --no-print-directory $$part || exit; done
 
 # Unit tests that hang are found; those on a machine with much other work are not.

@@ -24,8 +24,13 @@ $(O)/tests/unit/map: SONDE_LIBS += $(SCOTCH_LIBS)
 $(O)/tests/unit/alltoall_tune: $(O)/coll/tune/decide.o $(O)/coll/network.o
 $(O)/tests/unit/alltoall_turns: $(O)/coll/turns.o
 
-.PHONY: unit-programs
+.PHONY: unit-programs check-units
 unit-programs: $(UNIT_BIN)
+
+check-units: deps-check ## unit tests that take long, too, and more under valgrind
+	$(Q)$(MAKE) --no-print-directory unit-programs
+	$(Q)O='$(O)' SONDE_LONG=1 CK_TIMEOUT_MULTIPLIER=10 \
+		prove --timer --comments $(PROVE_FLAGS) $(UNIT_BIN) tests/compilers.t
 
 .PHONY: check-debian
 check-debian: deps-check ## Debian's packages build and work

@@ -215,18 +215,22 @@ int main(void)
 	tcase_add_loop_test(tc, counts_classes_that_have_too_few_lines_to_overflow, 0, 2);
 	tcase_add_test(tc, divides_out_sets_of_the_second_level_that_share_one_of_the_third);
 	tcase_add_test(tc, counts_the_sets_of_an_exclusive_third_level);
-	tcase_add_test(tc, fills_an_exclusive_third_level_to_the_brim);
 	tcase_add_loop_test(tc, tells_an_exclusive_third_level_of_two_sets, 0,
 			    (int)(sizeof(crowded) / sizeof(*crowded)));
 	tcase_add_test(tc, divides_out_sets_that_share_one_of_an_exclusive_level);
-	tcase_add_loop_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive, 0,
-			    (int)(sizeof(many_ways) / sizeof(*many_ways)));
 	tcase_add_loop_test(tc, fills_a_third_level_below_a_mixed_index, 0,
 			    2 * (int)(sizeof(below_mixed) / sizeof(*below_mixed)));
 	tcase_add_test(tc, fills_a_third_level_that_a_first_pool_does_not_overflow);
-	tcase_add_loop_test(tc, takes_no_fourth_level_and_no_part_of_it_for_the_third, 0,
-			    (int)(sizeof(before_a_fourth) / sizeof(*before_a_fourth)));
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
+	if (tap_long()) {
+		tcase_add_test(tc, fills_an_exclusive_third_level_to_the_brim);
+		tcase_add_loop_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive,
+				    0, (int)(sizeof(many_ways) / sizeof(*many_ways)));
+		tcase_add_loop_test(tc, takes_no_fourth_level_and_no_part_of_it_for_the_third, 0,
+				    (int)(sizeof(before_a_fourth) / sizeof(*before_a_fourth)));
+	} else {
+		tap_left_out("levels that take half a minute each: SONDE_LONG=1");
+	}
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }

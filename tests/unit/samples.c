@@ -979,13 +979,15 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("samples");
-	TCase *tc = tcase_create("captures");
+	TCase *tc = tcase_create("quick"), *machines = tcase_create("machines");
 
 	tcase_add_checked_fixture(tc, begin, end);
+	tcase_add_checked_fixture(machines, begin, end);
 	tcase_set_timeout(tc, 300);
+	tcase_set_timeout(machines, 300);
 	tcase_add_test(tc, gives_the_same_report_of_caches);
-	tcase_add_test(tc, gives_the_same_geometry);
-	tcase_add_test(tc, gives_the_same_of_a_guest_that_was_measured_on_another_cpu);
+	tcase_add_test(machines, gives_the_same_geometry);
+	tcase_add_test(machines, gives_the_same_of_a_guest_that_was_measured_on_another_cpu);
 	tcase_add_test(tc, gives_the_same_report_by_the_method_of_servet);
 	tcase_add_test(tc, gives_the_same_report_of_sharing);
 	tcase_add_test(tc, keeps_every_question_and_any_answer);
@@ -1007,5 +1009,6 @@ int main(void)
 	tcase_add_test(tc, refuses_places_where_no_file_can_be);
 	tcase_add_test(tc, measures_on_a_meter_of_its_own_without_a_recorder);
 	suite_add_tcase(suite, tc);
+	suite_add_tcase(suite, machines);
 	return tap_run(suite);
 }

@@ -28,6 +28,14 @@ static inline int tap_loops(int seeds)
 	return most && atoi(most) < seeds ? atoi(most) : seeds;
 }
 
+/* Whether those that take long are wanted: `make check-units` sets SONDE_LONG. */
+static inline int tap_long(void)
+{
+	const char *wanted = getenv("SONDE_LONG");
+
+	return wanted && *wanted;
+}
+
 static inline int tap_run(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);
