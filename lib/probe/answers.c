@@ -33,7 +33,7 @@ static int put_reach(struct sonde_cache_level *out, const struct level_geometry 
 {
 	struct sonde_cache_reach *to = &out->reach;
 
-	if (!l->reach.n)
+	if (!l->reach.n || l->set_bytes <= 0)
 		return 0;
 	to->bytes = calloc(l->reach.n, sizeof(*to->bytes));
 	to->cycles = calloc(l->reach.n, sizeof(*to->cycles));
@@ -62,8 +62,11 @@ static void put_size(const struct level_geometry *l, struct sonde_cache_level *o
 	const struct survey *s = &l->survey;
 
 	out->size = l->size;
-	out->size_low = l->low;
-	out->size_high = l->high;
+	/* What lines of one set stand for hangs on the index; what a curve over sizes saw does not. */
+	if (l->size || !out->size_high) {
+		out->size_low = l->low;
+		out->size_high = l->high;
+	}
 	out->confidence = l->confidence;
 	out->ways = s->ways;
 	out->line = s->line;

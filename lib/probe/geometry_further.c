@@ -303,7 +303,9 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	l->confidence = fmin(l->confidence, w->g->level[w->g->nlevels - 1].confidence);
 	if (fabs(s->hit - l->reach.hit) > SAME_HIT * l->reach.hit)
 		l->confidence = fmin(l->confidence, TOLD_DOUBTFUL);
-	settle_reach(l, set_bytes, w->npool);
+	/* Lines that share a set of a mixed index may be in any set of this level. */
+	if (above->fold <= 1 || !isnan(octaves))
+		settle_reach(l, set_bytes, w->npool);
 	ground_mark(w, l);
 	w->g->nlevels++;
 	return err;

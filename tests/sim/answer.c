@@ -10,14 +10,15 @@ void answer_format(const struct answer *a, char *text)
 			   (unsigned long long)a->loads, a->n);
 
 	for (unsigned int i = 0; i < a->n; i++)
-		len += snprintf(text + len, ANSWER_TEXT - (size_t)len, "\t%llu/%u/%u/%a",
+		len += snprintf(text + len, ANSWER_TEXT - (size_t)len, "\t%llu/%u/%u/%a/%llu",
 				(unsigned long long)a->found[i].size, a->found[i].ways,
-				a->found[i].line, a->found[i].confidence);
+				a->found[i].line, a->found[i].confidence,
+				(unsigned long long)a->found[i].least);
 }
 
 int answer_parse(const char *text, struct answer *a)
 {
-	unsigned long long loads, size;
+	unsigned long long loads, size, least;
 	int len;
 
 	if (sscanf(text, "%la\t%llu\t%u%n", &a->seconds, &loads, &a->n, &len) != 3 ||
@@ -28,10 +29,11 @@ int answer_parse(const char *text, struct answer *a)
 		struct found *f = &a->found[i];
 
 		text += len;
-		if (sscanf(text, "\t%llu/%u/%u/%la%n", &size, &f->ways, &f->line,
-			   &f->confidence, &len) != 4)
+		if (sscanf(text, "\t%llu/%u/%u/%la/%llu%n", &size, &f->ways, &f->line,
+			   &f->confidence, &least, &len) != 5)
 			return -EINVAL;
 		f->size = size;
+		f->least = least;
 	}
 	return text[len] ? -EINVAL : 0;
 }

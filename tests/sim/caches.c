@@ -103,7 +103,8 @@ static void take_report(struct answer *a, const struct sonde_cache_report *repor
 	for (size_t i = 0; i < report->nlevels && a->n < ANSWER_LEVELS; i++) {
 		const struct sonde_cache_level *l = &report->levels[i];
 
-		a->found[a->n++] = (struct found){ l->size, l->ways, l->line, l->confidence };
+		a->found[a->n++] = (struct found){ l->size, l->ways, l->line, l->confidence,
+						     l->size_low };
 	}
 }
 
@@ -461,7 +462,8 @@ static void print_help(void)
 	     "number of the last line.\n"
 	     "\n"
 	     "The last line is `R of N caches right, U unknown, W confidently wrong`. Right: size, ways\n"
-	     "and line are all told and all true. Unknown: something is not told, the rest is true.\n"
+	     "and line are all told and all true. Unknown: something is not told, the rest is true,\n"
+	     "also what a size that is not told is at least.\n"
 	     "Confidently wrong: something told is not true, and its confidence is 0.95 or more;\n"
 	     "also a cache found that is not there. What is wrong with less confidence is printed\n"
 	     "as `wrong` and is in none of R, U and W. An `unknown, by right` is a last level\n"

@@ -17,6 +17,8 @@ enum verdict verdict_of(const struct corpus_cache *truth, const struct found *fo
 	if (!found)
 		return VERDICT_UNKNOWN;
 	size = compare(truth->bytes, found->size);
+	if (!found->size && found->least > truth->bytes)
+		size = -1;
 	if (scope == SCOPE_ALL) {
 		ways = compare(truth->ways, found->ways);
 		line = compare(truth->line, found->line);

@@ -30,11 +30,13 @@ enum scope {
  * @ways: 0: not told
  * @line: bytes, 0: not told
  * @confidence: 0 to 1
+ * @least: bytes that it is not smaller than; 0: not told
  */
 struct found {
 	uint64_t size;
 	unsigned int ways, line;
 	double confidence;
+	uint64_t least;
 };
 
 /* @found NULL: the probe does not know of such a level, and says nothing wrong of it. */

@@ -205,6 +205,24 @@ START_TEST(names_no_end_of_a_level_that_a_small_pool_does_not_fill)
 }
 END_TEST
 
+/*
+ * Lines that share a set of a mixed second level are in any of the third's, so as many of them fit
+ * as would be of a far larger level if they shared its sets, too.
+ */
+START_TEST(names_no_end_of_a_level_whose_sets_lines_of_one_above_may_not_share)
+{
+	model.is_guest = 1;
+	model.cache[1].index = INDEX_XOR;
+	model.cache[2].bytes = 1536 * KIB;
+	find(1);
+	assert_level(1, 256 * KIB, 8, 64);
+	ck_assert_uint_eq(g->nlevels, 3);
+	ck_assert_uint_eq(g->level[2].size, 0);
+	ck_assert_uint_eq(g->level[2].low, 0);
+	ck_assert_uint_eq(g->level[2].high, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("geometry_further");
@@ -222,6 +240,7 @@ int main(void)
 			    2 * (int)(sizeof(below_mixed) / sizeof(*below_mixed)));
 	tcase_add_test(tc, fills_a_third_level_that_a_first_pool_does_not_overflow);
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
+	tcase_add_test(tc, names_no_end_of_a_level_whose_sets_lines_of_one_above_may_not_share);
 	if (tap_long()) {
 		tcase_add_test(tc, fills_an_exclusive_third_level_to_the_brim);
 		tcase_add_loop_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive,
