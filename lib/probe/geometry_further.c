@@ -175,12 +175,36 @@ static void settle_reach(struct level_geometry *l, double set_bytes, size_t npoo
 	const struct reach *r = &l->reach;
 
 	l->set_bytes = set_bytes;
-	if (l->size || !r->n)
-		return;
 	l->low = (uint64_t)(set_bytes * (r->rises ? r->begins : (double)npool / 2));
 	if (r->ends > r->begins)
 		l->high = (uint64_t)(set_bytes * r->ends);
+}
+
+/*
+ * No size: the level's edge. Lines that share a set of the level above may be in more of its sets
+ * than they stand for, any if the index above is mixed; so the lower end is what lines at all
+ * offsets show to fit, without those that levels above may hold. 0, -errno.
+ */
+static int settle_edge(struct ground *w, struct level_geometry *l, const struct survey *above,
+		       double set_bytes, int is_shared)
+{
+	const double above_bytes = (double)w->g->level[w->g->nlevels - 1].size;
+	double most = (double)w->npages * METER_CHUNK / 2, fits = 0;
+	struct survey like = { .t = w->t, .hit = l->reach.hit };
+	int err = 0;
+
+	l->set_bytes = 0;
+	if (is_shared || above->fold <= 1)
+		settle_reach(l, set_bytes, w->npool);
 	l->confidence = SHARED_CONFIDENCE;
+	if (is_shared)
+		return 0;
+	if (l->low)
+		most = fmin(most, (double)l->low);
+	if (above_bytes > 0)
+		err = survey_fits(&like, w->pages, w->npages, above_bytes, most, &fits);
+	l->low = fits > 0 ? (uint64_t)(fits - above_bytes) : 0;
+	return err;
 }
 
 static int take_reach(struct ground *w, struct level_geometry *l, unsigned int above)
@@ -303,9 +327,8 @@ static int one_further(struct ground *w, const struct survey *above, double set_
 	l->confidence = fmin(l->confidence, w->g->level[w->g->nlevels - 1].confidence);
 	if (fabs(s->hit - l->reach.hit) > SAME_HIT * l->reach.hit)
 		l->confidence = fmin(l->confidence, TOLD_DOUBTFUL);
-	/* Lines that share a set of a mixed index may be in any set of this level. */
-	if (above->fold <= 1 || !isnan(octaves))
-		settle_reach(l, set_bytes, w->npool);
+	if (!err && !l->size)
+		err = settle_edge(w, l, above, set_bytes, !isnan(octaves));
 	ground_mark(w, l);
 	w->g->nlevels++;
 	return err;

@@ -42,6 +42,9 @@
 #define NOISE		0.4
 /* The level over the first, at least: of these many lines that hits no more than hardly any. */
 #define LARGER		8
+/* What is known to fit grows by this; so much more than hits, in hits, is misses. */
+#define GROWS		1.5
+#define MISSES		0.5
 
 /**
  * struct footprint - lines at all offsets of @n pages: every METER_LINE, whatever the level's are
@@ -164,4 +167,32 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 	}
 	free(f.ring);
 	return holds;
+}
+
+int survey_fits(struct survey *s, const uint32_t *pages, size_t npages, double above, double most,
+		double *bytes)
+{
+	struct footprint f = { .pages = pages };
+	double more, few = 0, many = 0;
+	int err = 0;
+
+	*bytes = 0;
+	most = fmin(most, (double)npages * METER_CHUNK);
+	f.ring = malloc((size_t)most / METER_LINE * sizeof(*f.ring));
+	if (!f.ring)
+		return -ENOMEM;
+	for (more = GROWS * BEYOND * above; more <= most; more = fmin(GROWS * more, most)) {
+		f.n = MIN((size_t)(PAGES * more / METER_CHUNK), npages);
+		/* So many lines of the same pages are no longer in the levels above. */
+		err = cost(s, &f, MAX((size_t)(BEYOND * above / METER_LINE) / f.n, 1), &few);
+		if (!err)
+			err = cost(s, &f, (size_t)(more / METER_LINE) / f.n, &many);
+		if (err || many - few > MISSES * s->hit)
+			break;
+		*bytes = more;
+		if (more == most)
+			break;
+	}
+	free(f.ring);
+	return err;
 }

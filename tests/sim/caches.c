@@ -249,6 +249,8 @@ static void print_cache(const struct run *run, const struct corpus_machine *c,
 	if (run->verbose) {
 		plausible_describe(model, i, text, sizeof(text));
 		printf("\t%s", text);
+		if (!f->size && f->least)
+			printf("; at least %llu", (unsigned long long)f->least);
 	}
 	putchar('\n');
 }

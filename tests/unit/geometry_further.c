@@ -206,20 +206,29 @@ START_TEST(names_no_end_of_a_level_that_a_small_pool_does_not_fill)
 END_TEST
 
 /*
- * Lines that share a set of a mixed second level are in any of the third's, so as many of them fit
- * as would be of a far larger level if they shared its sets, too.
+ * Lines that share a set of the second level are in more of the third's than the second's sets
+ * tell: in any, if its index is mixed, or in those of slices of fewer sets. So many of them fit
+ * that the third would be far larger if they shared its sets, too.
  */
-START_TEST(names_no_end_of_a_level_whose_sets_lines_of_one_above_may_not_share)
+static const struct machine_cache above_more_sets[] = {
+	{ .bytes = 256 * KIB, .ways = 8, .cycles = 12, .index = INDEX_XOR },
+	{ .bytes = 512 * KIB, .ways = 8, .cycles = 12 },
+};
+
+START_TEST(names_no_least_size_that_is_more_than_a_level_holds)
 {
 	model.is_guest = 1;
-	model.cache[1].index = INDEX_XOR;
-	model.cache[2].bytes = 1536 * KIB;
+	model.cache[1] = above_more_sets[_i];
+	model.cache[2].bytes = 3 * MIB;
+	model.cache[2].slices = 16;
 	find(1);
-	assert_level(1, 256 * KIB, 8, 64);
+	assert_level(1, above_more_sets[_i].bytes, 8, 64);
 	ck_assert_uint_eq(g->nlevels, 3);
 	ck_assert_uint_eq(g->level[2].size, 0);
-	ck_assert_uint_eq(g->level[2].low, 0);
-	ck_assert_uint_eq(g->level[2].high, 0);
+	ck_assert_uint_ge(g->level[2].low, MIB);
+	ck_assert_uint_le(g->level[2].low, 3 * MIB);
+	if (g->level[2].high)
+		ck_assert_uint_ge(g->level[2].high, 3 * MIB);
 }
 END_TEST
 
@@ -240,7 +249,8 @@ int main(void)
 			    2 * (int)(sizeof(below_mixed) / sizeof(*below_mixed)));
 	tcase_add_test(tc, fills_a_third_level_that_a_first_pool_does_not_overflow);
 	tcase_add_test(tc, names_no_end_of_a_level_that_a_small_pool_does_not_fill);
-	tcase_add_test(tc, names_no_end_of_a_level_whose_sets_lines_of_one_above_may_not_share);
+	tcase_add_loop_test(tc, names_no_least_size_that_is_more_than_a_level_holds, 0,
+			    (int)(sizeof(above_more_sets) / sizeof(*above_more_sets)));
 	if (tap_long()) {
 		tcase_add_test(tc, fills_an_exclusive_third_level_to_the_brim);
 		tcase_add_loop_test(tc, believes_any_ways_of_a_level_that_is_seen_to_be_exclusive,

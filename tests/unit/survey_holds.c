@@ -67,7 +67,8 @@ static double fake_now(struct meter *m)
 	return 0;
 }
 
-static int holds(double bytes)
+/* Of a survey at that machine, what @ask says of it. */
+static int look(int (*ask)(struct survey *s, const uint32_t *pages, void *arg), void *arg)
 {
 	static const struct meter_ops ops = {
 		.link = fake_link, .chase = fake_chase, .flush = fake_flush, .now = fake_now,
@@ -87,9 +88,35 @@ static int holds(double bytes)
 	machine.links = machine.looks = 0;
 	machine.least = machine.last = 0;
 	trial_open(&t, &meter, 1);
-	ret = survey_holds(&s, pages, PAGES, bytes);
+	ret = ask(&s, pages, arg);
 	trial_close(&t);
 	return ret;
+}
+
+static int ask_holds(struct survey *s, const uint32_t *pages, void *bytes)
+{
+	return survey_holds(s, pages, PAGES, *(double *)bytes);
+}
+
+static int holds(double bytes)
+{
+	return look(ask_holds, &bytes);
+}
+
+/* Bytes of the levels above, most, and what fits. */
+static int ask_fits(struct survey *s, const uint32_t *pages, void *arg)
+{
+	double *bytes = arg;
+
+	return survey_fits(s, pages, PAGES, bytes[0], bytes[1], &bytes[2]);
+}
+
+static double fits(double above, double most)
+{
+	double bytes[] = { above, most, -1 };
+
+	ck_assert_int_eq(look(ask_fits, bytes), 0);
+	return bytes[2];
 }
 
 static void set_up(void)
@@ -153,6 +180,22 @@ START_TEST(looks_twice_where_translation_costs_more_than_a_miss)
 }
 END_TEST
 
+/* Three times as many as what is above holds, and half as many more each time. */
+START_TEST(says_how_much_fits_at_least)
+{
+	for (int i = 0; i < 2; i++) {
+		ck_assert_double_eq(fits(32 * KIB, 2048 * KIB), 216 * KIB);
+		ck_assert_double_eq(fits(32 * KIB, 200 * KIB), 200 * KIB);
+		ck_assert_double_eq(fits(32 * KIB, 95 * KIB), 0);
+		ck_assert_double_eq(fits(96 * KIB, 2048 * KIB), 288 * KIB);
+		ck_assert_double_eq(fits(128 * KIB, 2048 * KIB), 0);
+		/* There are no more pages. */
+		ck_assert_double_eq(fits(1024 * KIB, 8192 * KIB), 0);
+		machine.translation = TRANSLATION;
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("survey_holds");
@@ -164,6 +207,7 @@ int main(void)
 	tcase_add_test(tc, takes_a_third_order_where_two_differ);
 	tcase_add_test(tc, takes_nothing_that_costs_more_than_a_quarter_for_hits);
 	tcase_add_test(tc, looks_twice_where_translation_costs_more_than_a_miss);
+	tcase_add_test(tc, says_how_much_fits_at_least);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }
