@@ -46,6 +46,8 @@
 #define CLEARLY		2.5
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
+/* What it is at least is not asked beyond that: a second of loads. */
+#define LEAST_BYTES	((size_t)64 << 20)
 
 /* The share of @n lines drawn from the hunt's pool that miss, to *@share. 0, -errno. */
 static int miss_share(struct hunt *h, size_t n, double *share)
@@ -189,7 +191,7 @@ static int settle_edge(struct ground *w, struct level_geometry *l, const struct 
 		       double set_bytes, int is_shared)
 {
 	const double above_bytes = (double)w->g->level[w->g->nlevels - 1].size;
-	double most = (double)w->npages * METER_CHUNK / 2, fits = 0;
+	double most = fmin((double)w->npages * METER_CHUNK / 2, LEAST_BYTES), fits = 0;
 	struct survey like = { .t = w->t, .hit = l->reach.hit };
 	int err = 0;
 
