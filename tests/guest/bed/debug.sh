@@ -19,8 +19,9 @@ debug_dir() {
 }
 
 # debug_unpack TMP: the source in TMP/linux.
-debug_unpack() {
-	local suite tmp=$1
+debug_unpack() (
+	tmp=$1
+	lock apt
 	for suite in "${debug_suites[@]}"; do
 		apt_update "$suite" || continue
 		[ -n "$(apt_newest "$suite" "$debug_source")" ] || continue
@@ -31,10 +32,10 @@ debug_unpack() {
 			tar -xO "./usr/src/$debug_source.tar.xz" |
 			tar -xJ -C "$tmp/linux" --strip-components=1
 		rm -r "$tmp/deb"
-		return
+		exit 0
 	done
 	die "no $debug_source in ${debug_suites[*]}"
-}
+)
 
 debug_configure() {
 	local lost
