@@ -23,7 +23,8 @@ guest-programs: $(GUEST_BIN) $(O)/tests/dsm/fault_system $(O)/sonde
 
 check-kernels: deps-check ## the tests in guests with every kernel
 	$(Q)$(MAKE) --no-print-directory guest-programs
-	$(Q)O='$(O)' prove --timer $(PROVE_FLAGS) $(GUEST_KERNELS:%=$(GUEST_T)-%.t)
+	$(Q)O='$(O)' prove --timer $(PROVE_FLAGS) $(GUEST_KERNELS:%=$(GUEST_T)-%.t) \
+		tests/guest/bed-faults.t
 
 check-debug: deps-check ## the same on a kernel with KASAN, lockdep, kmemleak
 	$(Q)$(MAKE) --no-print-directory guest-programs
