@@ -118,7 +118,7 @@ enum sonde_cache_method {
 	SONDE_METHOD_CURVE,		/* from the slope of the latency curve */
 	SONDE_METHOD_STRIDES,		/* knees of strided rings */
 	SONDE_METHOD_CONFLICTS,		/* smallest sets of lines that overflow it */
-	SONDE_METHOD_SAMPLING,		/* capacity curve of lines of one set above */
+	SONDE_METHOD_SAMPLING,		/* lines of one set above, whole pages */
 	SONDE_METHOD_SERVET,		/* as the paper says */
 };
 

@@ -66,6 +66,8 @@ static void put_size(const struct level_geometry *l, struct sonde_cache_level *o
 	if (l->size || !out->size_high) {
 		out->size_low = l->low;
 		out->size_high = l->high;
+		out->method = out->level == 1 ? SONDE_METHOD_STRIDES :
+			      l->size ? SONDE_METHOD_CONFLICTS : SONDE_METHOD_SAMPLING;
 	}
 	out->confidence = l->confidence;
 	out->ways = s->ways;
@@ -76,8 +78,6 @@ static void put_size(const struct level_geometry *l, struct sonde_cache_level *o
 	out->softness = softness_of(s);
 	out->holding = s->holding == HOLDING_ALSO ? SONDE_HOLDING_ALSO :
 		       s->holding == HOLDING_OTHER ? SONDE_HOLDING_OTHER : SONDE_HOLDING_UNKNOWN;
-	out->method = out->level == 1 ? SONDE_METHOD_STRIDES :
-		      l->size ? SONDE_METHOD_CONFLICTS : SONDE_METHOD_SAMPLING;
 }
 
 /* What the curve could not tell of a level was said of what is told now. */

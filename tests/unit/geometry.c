@@ -151,6 +151,39 @@ START_TEST(takes_back_what_the_curve_said_of_a_level_that_sets_tell)
 }
 END_TEST
 
+/* Only where the curve shows no end is the least size that lines show what is known. */
+START_TEST(keeps_the_interval_of_the_curve_where_sets_tell_no_size)
+{
+	static const struct sonde_cache_level by_curve[] = {
+		{ .level = 1, .size_low = 24 * KIB, .size_high = 48 * KIB },
+		{ .level = 2, .size_low = 5 * MIB, .size_high = 8 * MIB },
+		{ .level = 3, .size_low = 9 * MIB },
+	};
+	struct sonde_cache_report *report = calloc(1, sizeof(*report));
+
+	ck_assert_ptr_nonnull(report);
+	report->levels = malloc(sizeof(by_curve));
+	ck_assert_ptr_nonnull(report->levels);
+	memcpy(report->levels, by_curve, sizeof(by_curve));
+	report->nlevels = g->nlevels = 3;
+	g->level[0].size = g->level[0].low = g->level[0].high = 32 * KIB;
+	g->level[0].survey.ways = 8;
+	g->level[0].survey.line = 64;
+	g->level[1].low = g->level[2].low = 2 * MIB;
+	ck_assert_int_eq(answers_put(g, report), 0);
+	ck_assert_uint_eq(report->levels[0].size_low, 32 * KIB);
+	ck_assert_uint_eq(report->levels[0].size_high, 32 * KIB);
+	ck_assert_int_eq(report->levels[0].method, SONDE_METHOD_STRIDES);
+	ck_assert_uint_eq(report->levels[1].size_low, 5 * MIB);
+	ck_assert_uint_eq(report->levels[1].size_high, 8 * MIB);
+	ck_assert_int_eq(report->levels[1].method, SONDE_METHOD_CURVE);
+	ck_assert_uint_eq(report->levels[2].size_low, 2 * MIB);
+	ck_assert_uint_eq(report->levels[2].size_high, 0);
+	ck_assert_int_eq(report->levels[2].method, SONDE_METHOD_SAMPLING);
+	sonde_cache_report_free(report);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("geometry");
@@ -172,6 +205,7 @@ int main(void)
 	tcase_add_test(quick, tells_one_level_before_memory);
 	tcase_add_test(quick, names_no_size_of_a_first_level_that_others_may_have_a_part_of);
 	tcase_add_test(quick, takes_back_what_the_curve_said_of_a_level_that_sets_tell);
+	tcase_add_test(quick, keeps_the_interval_of_the_curve_where_sets_tell_no_size);
 	suite_add_tcase(suite, quick);
 	return tap_run(suite);
 }
