@@ -46,7 +46,7 @@
 #define CLEARLY		2.5
 /* What is shared with strangers is what was left at that moment. */
 #define SHARED_CONFIDENCE 0.5
-/* What it is at least is not asked beyond that: a second of loads. */
+/* What fits of a level that is not told is looked for up to that: a second of loads. */
 #define LEAST_BYTES	((size_t)64 << 20)
 
 /* The share of @n lines drawn from the hunt's pool that miss, to *@share. 0, -errno. */
@@ -184,27 +184,28 @@ static void settle_reach(struct level_geometry *l, double set_bytes, size_t npoo
 
 /*
  * No size: the level's edge. Lines that share a set of the level above may be in more of its sets
- * than they stand for, any if the index above is mixed; so the lower end is what lines at all
- * offsets show to fit, without those that levels above may hold. 0, -errno.
+ * than they stand for, any if the index above is mixed; so if nobody knows how many sets they
+ * share, the lower end is what lines at all offsets show to fit, without those that levels above
+ * may hold. 0, -errno.
  */
 static int settle_edge(struct ground *w, struct level_geometry *l, const struct survey *above,
-		       double set_bytes, int is_shared)
+		       double set_bytes, int is_known)
 {
 	const double above_bytes = (double)w->g->level[w->g->nlevels - 1].size;
 	double most = fmin((double)w->npages * METER_CHUNK / 2, LEAST_BYTES), fits = 0;
-	struct survey like = { .t = w->t, .hit = l->reach.hit };
 	int err = 0;
 
-	l->set_bytes = 0;
-	if (is_shared || above->fold <= 1)
-		settle_reach(l, set_bytes, w->npool);
 	l->confidence = SHARED_CONFIDENCE;
-	if (is_shared)
+	l->set_bytes = 0;
+	if (is_known || above->fold <= 1)
+		settle_reach(l, set_bytes, w->npool);
+	if (is_known)
 		return 0;
 	if (l->low)
 		most = fmin(most, (double)l->low);
 	if (above_bytes > 0)
-		err = survey_fits(&like, w->pages, w->npages, above_bytes, most, &fits);
+		err = survey_fits(w->t, l->reach.hit, w->pages, w->npages, above_bytes, most,
+				  &fits);
 	l->low = fits > 0 ? (uint64_t)(fits - above_bytes) : 0;
 	return err;
 }

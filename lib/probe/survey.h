@@ -171,12 +171,12 @@ enum { HOLDS_NOT, HOLDS_MAYBE, HOLDS_THIS, HOLDS_MORE };
 int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double bytes);
 
 /*
- * Lines at all offsets of @pages that cost hits of the level: so many bytes, @most of them and
+ * Lines at all offsets of @pages that cost @hit, a level's: so many bytes, @most of them and
  * less by up to a third, to *@bytes; 0 if no more than a few times as many as the levels @above
  * hold. 0, -errno.
  */
-int survey_fits(struct survey *s, const uint32_t *pages, size_t npages, double above, double most,
-		double *bytes);
+int survey_fits(struct trial *t, double hit, const uint32_t *pages, size_t npages, double above,
+		double most, double *bytes);
 
 /*
  * Pages of @from that are of the survey's class, at its offset, to the front:

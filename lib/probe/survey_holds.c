@@ -60,30 +60,30 @@ struct footprint {
  * Cycles a load of @run lines of each page, from any one on, in any order. All pages are gone
  * through in the same order for each, so translation costs as much however many there are.
  */
-static int cost_once(struct survey *s, const struct footprint *f, size_t run, double *cycles)
+static int cost_once(struct trial *t, const struct footprint *f, size_t run, double *cycles)
 {
 	uint32_t places[METER_CHUNK_LINES];
-	int err = trial_tick(s->t);
+	int err = trial_tick(t);
 
 	for (size_t i = 0; i < f->n; i++) {
-		uint32_t first = (uint32_t)sonde_rng_below(&s->t->rng, METER_CHUNK_LINES);
+		uint32_t first = (uint32_t)sonde_rng_below(&t->rng, METER_CHUNK_LINES);
 
 		for (uint32_t j = 0; j < run; j++)
 			places[j] = meter_place(f->pages[i],
 						(first + j) % METER_CHUNK_LINES * METER_LINE);
-		shuffle(&s->t->rng, places, run);
+		shuffle(&t->rng, places, run);
 		for (size_t j = 0; j < run; j++)
 			f->ring[j * f->n + i] = places[j];
 	}
 	if (!err)
-		err = trial_path(s->t, f->ring, run * f->n);
+		err = trial_path(t, f->ring, run * f->n);
 	if (!err)
-		*cycles = trial_look(s->t, WARM, TURNS);
+		*cycles = trial_look(t, WARM, TURNS);
 	return err;
 }
 
 /* The least of several, as what disturbs adds to it; in a guest, of two if these are alike. */
-static int cost(struct survey *s, const struct footprint *f, size_t run, double *cycles)
+static int cost(struct trial *t, const struct footprint *f, size_t run, double *cycles)
 {
 	double once = INFINITY, before;
 	int err = 0, alike = 0;
@@ -91,8 +91,8 @@ static int cost(struct survey *s, const struct footprint *f, size_t run, double 
 	*cycles = INFINITY;
 	for (int i = 0; i < ORDERS && !alike && !err; i++) {
 		before = once;
-		err = cost_once(s, f, run, &once);
-		alike = s->t->meter->is_guest && fabs(once - before) < ALIKE * once;
+		err = cost_once(t, f, run, &once);
+		alike = t->meter->is_guest && fabs(once - before) < ALIKE * once;
 		*cycles = fmin(*cycles, once);
 	}
 	return err;
@@ -125,7 +125,7 @@ static int look(struct survey *s, const struct footprint *f, double bytes, int *
 	for (int i = 0; i < NPARTS && share[FITS] < SHARE_MOST && !err; i++) {
 		lines = i == FIRST ? BEYOND * stride_lines(s->first) + (double)f->n :
 				     part[i] * bytes / METER_LINE;
-		err = cost(s, f, (size_t)(lines / (double)f->n), &cycles[i]);
+		err = cost(s->t, f, (size_t)(lines / (double)f->n), &cycles[i]);
 		/* More of them cost no less, if nothing disturbs. */
 		if (i <= QUARTER)
 			hit = fmin(hit, cycles[i]);
@@ -169,8 +169,8 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 	return holds;
 }
 
-int survey_fits(struct survey *s, const uint32_t *pages, size_t npages, double above, double most,
-		double *bytes)
+int survey_fits(struct trial *t, double hit, const uint32_t *pages, size_t npages, double above,
+		double most, double *bytes)
 {
 	struct footprint f = { .pages = pages };
 	double more, few = 0, many = 0;
@@ -184,10 +184,10 @@ int survey_fits(struct survey *s, const uint32_t *pages, size_t npages, double a
 	for (more = GROWS * BEYOND * above; more <= most; more = fmin(GROWS * more, most)) {
 		f.n = MIN((size_t)(PAGES * more / METER_CHUNK), npages);
 		/* So many lines of the same pages are no longer in the levels above. */
-		err = cost(s, &f, MAX((size_t)(BEYOND * above / METER_LINE) / f.n, 1), &few);
+		err = cost(t, &f, MAX((size_t)(BEYOND * above / METER_LINE) / f.n, 1), &few);
 		if (!err)
-			err = cost(s, &f, (size_t)(more / METER_LINE) / f.n, &many);
-		if (err || many - few > MISSES * s->hit)
+			err = cost(t, &f, (size_t)(more / METER_LINE) / f.n, &many);
+		if (err || many - few > MISSES * hit)
 			break;
 		*bytes = more;
 		if (more == most)

@@ -67,56 +67,47 @@ static double fake_now(struct meter *m)
 	return 0;
 }
 
-/* Of a survey at that machine, what @ask says of it. */
-static int look(int (*ask)(struct survey *s, const uint32_t *pages, void *arg), void *arg)
+static struct trial trial;
+static uint32_t pages[PAGES];
+
+/* At that machine, from the begin. */
+static void open_trial(void)
 {
 	static const struct meter_ops ops = {
 		.link = fake_link, .chase = fake_chase, .flush = fake_flush, .now = fake_now,
 	};
 	static struct meter meter = { .ops = &ops, .chain_cycles = CHAIN_CYCLES, .tick_ns = 1 };
-	const struct stride first = { .ways = 8, .way_bytes = 4096 };
-	uint32_t pages[PAGES];
-	struct trial t;
-	struct survey s = {
-		.t = &t, .first = &first, .ways = 8, .hit = HIT, .penalty = PENALTY,
-	};
-	int ret;
 
 	for (uint32_t i = 0; i < PAGES; i++)
 		pages[i] = i;
 	meter.is_guest = machine.is_guest;
 	machine.links = machine.looks = 0;
 	machine.least = machine.last = 0;
-	trial_open(&t, &meter, 1);
-	ret = ask(&s, pages, arg);
-	trial_close(&t);
-	return ret;
-}
-
-static int ask_holds(struct survey *s, const uint32_t *pages, void *bytes)
-{
-	return survey_holds(s, pages, PAGES, *(double *)bytes);
+	trial_open(&trial, &meter, 1);
 }
 
 static int holds(double bytes)
 {
-	return look(ask_holds, &bytes);
-}
+	const struct stride first = { .ways = 8, .way_bytes = 4096 };
+	struct survey s = {
+		.t = &trial, .first = &first, .ways = 8, .hit = HIT, .penalty = PENALTY,
+	};
+	int ret;
 
-/* Bytes of the levels above, most, and what fits. */
-static int ask_fits(struct survey *s, const uint32_t *pages, void *arg)
-{
-	double *bytes = arg;
-
-	return survey_fits(s, pages, PAGES, bytes[0], bytes[1], &bytes[2]);
+	open_trial();
+	ret = survey_holds(&s, pages, PAGES, bytes);
+	trial_close(&trial);
+	return ret;
 }
 
 static double fits(double above, double most)
 {
-	double bytes[] = { above, most, -1 };
+	double bytes = -1;
 
-	ck_assert_int_eq(look(ask_fits, bytes), 0);
-	return bytes[2];
+	open_trial();
+	ck_assert_int_eq(survey_fits(&trial, HIT, pages, PAGES, above, most, &bytes), 0);
+	trial_close(&trial);
+	return bytes;
 }
 
 static void set_up(void)
