@@ -154,6 +154,15 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
+/* Of differences: what a read costs was subtracted, which is no multiple. */
+static void learn_step(struct trial *t, uint64_t ticks)
+{
+	if (t->last)
+		t->step = common_divisor(t->step, ticks > t->last ? ticks - t->last :
+					 t->last - ticks);
+	t->last = ticks;
+}
+
 /*
  * Ticks of the chain. A median is off by up to half a step of the clock; the mean of
  * many is not, of those that nothing interrupted. A step of 26 ticks is 3 % of the
@@ -183,12 +192,8 @@ static void keep(struct trial *t, const struct meter_window *w, size_t n, unsign
 {
 	double x[TRIAL_WINDOWS], typical, gap = GAP_NS / t->meter->tick_ns, chain;
 
-	/* Of differences: what a read costs was subtracted, which is no multiple. */
-	for (size_t i = 0; i < n; i++) {
-		t->step = common_divisor(t->step, w[i].ticks > t->last ? w[i].ticks - t->last :
-					 t->last - w[i].ticks);
-		t->last = w[i].ticks;
-	}
+	for (size_t i = 0; i < n; i++)
+		learn_step(t, w[i].ticks);
 	for (size_t i = 0; i < n; i++)
 		x[i] = (double)w[i].chain;
 	chain = chain_ticks(t, x, n);

@@ -30,7 +30,7 @@
  * @discarded: of them, thrown away because something interrupted them
  * @window_ns: length of a window at least
  * @step: of the counter: what all windows so far differed by multiples of; 0: not yet
- * @last: ticks of the last window
+ * @last: ticks of the last window, 0: there was none
  * @chain_ns: nanoseconds of the meter's chain, in the last look
  * @chains: ticks of the last of @nchains chains
  * @progress: see struct sonde_cache_options; may be NULL

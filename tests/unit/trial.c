@@ -12,6 +12,8 @@
 #define STEP_TICKS	26
 #define STEP_NS		10.0
 #define CHAIN_CYCLES	1024.0
+/* What is subtracted for a read: no multiple of a step. */
+#define READ_TICKS	43
 
 /* A core of which only this is known: what a load costs, and how fast it is. */
 static struct {
@@ -31,8 +33,8 @@ static uint64_t pass(double cycles)
 
 	core.ns += 3 + (double)sonde_rng_below(&core.rng, 1000) / 250;
 	begin = read_clock();
-	core.ns += cycles / core.ghz;
-	return read_clock() - begin;
+	core.ns += cycles / core.ghz + READ_TICKS / (double)STEP_TICKS * STEP_NS;
+	return read_clock() - begin - READ_TICKS;
 }
 
 static void fake_link(struct meter *m, const uint32_t *places, size_t n)
@@ -119,6 +121,15 @@ START_TEST(is_as_exact_after_a_look_at_loads_that_cost_more)
 }
 END_TEST
 
+/* The clock's step is that of a tick else, and a chain that is one longer a core that slowed down. */
+START_TEST(what_a_read_costs_is_no_step)
+{
+	look(4);
+	look(5);
+	ck_assert_double_eq_tol(trial_step(&t), STEP_NS * core.ghz, 2);
+}
+END_TEST
+
 START_TEST(the_last_ring_is_flushed_before_the_next)
 {
 	static const uint32_t first[] = { 7, 9 }, second[] = { 5 };
@@ -156,6 +167,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, begin, end);
 	tcase_add_test(tc, is_as_exact_after_a_look_at_loads_that_cost_more);
+	tcase_add_test(tc, what_a_read_costs_is_no_step);
 	tcase_add_test(tc, the_last_ring_is_flushed_before_the_next);
 	tcase_add_test(tc, goes_on_where_nothing_can_be_flushed_but_not_after_an_error);
 	suite_add_tcase(suite, tc);
