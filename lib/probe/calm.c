@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "calm.h"
 
+/* Until it is tried on the next CPU: one more than it takes. */
+#define ATTEMPTS	3
+
 static int go_to(struct trial *t, size_t at)
 {
 	int err = t->meter->ops->settle(t->meter, t->cpus[at]);
@@ -17,24 +20,40 @@ static int go_on(struct trial *t)
 
 static int tells_more(const struct stride *a, const struct stride *b)
 {
-	return a->is_sure || a->ways > b->ways || (a->ways == b->ways && a->agree > b->agree);
+	if (a->is_sure != b->is_sure)
+		return a->is_sure;
+	return a->ways > b->ways || (a->ways == b->ways && a->agree > b->agree);
 }
 
+/* One round of all CPUs, as long as none is sure. */
+static int try_each(struct trial *t, struct stride *here, unsigned int attempts)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < t->ncpus && !here[t->at].is_sure && !err; i++) {
+		err = i ? go_on(t) : 0;
+		if (!err)
+			err = stride_go_on(t, &here[t->at], attempts);
+	}
+	return err;
+}
+
+/* A few attempts on each, as who is beside one may be there for good; then the rest of them. */
 int calm_find_first(struct trial *t, struct stride *s)
 {
-	struct stride here;
+	struct stride here[TRIAL_CPUS] = { { .ways = 0 } };
 	size_t best = t->at;
-	int err = stride_find(t, s);
+	int err;
 
-	for (size_t i = 1; i < t->ncpus && t->meter->is_guest && !s->is_sure && !err; i++) {
-		err = go_on(t);
-		if (!err)
-			err = stride_find(t, &here);
-		if (!err && tells_more(&here, s)) {
-			*s = here;
-			best = t->at;
-		}
-	}
+	if (!t->meter->is_guest || t->ncpus < 2)
+		return stride_find(t, s);
+	err = try_each(t, here, ATTEMPTS);
+	if (!err)
+		err = try_each(t, here, STRIDE_ATTEMPTS - ATTEMPTS);
+	for (size_t i = 0; i < t->ncpus; i++)
+		if (tells_more(&here[i], &here[best]))
+			best = i;
+	*s = here[best];
 	return err || t->at == best ? err : go_to(t, best);
 }
 

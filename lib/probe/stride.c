@@ -36,7 +36,6 @@
 #define PATIENCE	4
 /* Offsets at which they fit at once, if nobody else's are in the way, at least. */
 #define CALM_VOTES	10
-#define ATTEMPTS	8
 #define OFFSET_STEP	1344
 /* Offsets at which they are, at least: others may have a way of all other sets. */
 #define VOTES		3
@@ -318,24 +317,29 @@ int stride_is_usual(const struct stride *s)
  * long as a look takes; nothing adds one. So the most ways count, if they were
  * found twice, with the same size and line.
  */
-int stride_find(struct trial *t, struct stride *s)
+int stride_go_on(struct trial *t, struct stride *s, unsigned int attempts)
 {
-	unsigned int seen = 0;
 	struct stride once;
 	int err = 0;
 
-	memset(s, 0, sizeof(*s));
-	for (unsigned int i = 0; i < ATTEMPTS && (seen < 2 || !stride_is_usual(s)) && !err; i++) {
+	for (unsigned int i = 0; i < attempts && !s->is_sure && !err; i++) {
 		err = find_once(t, &once);
 		if (err || once.ways < s->ways)
 			continue;
-		seen = is_same(&once, s) ? seen : 0;
-		if (!is_same(&once, s) || once.agree > s->agree)
+		once.seen = (is_same(&once, s) ? s->seen : 0) + (once.is_sure && once.line);
+		if (is_same(&once, s) && once.agree <= s->agree)
+			s->seen = once.seen;
+		else
 			*s = once;
-		seen += once.is_sure && once.line;
+		s->is_sure = s->seen > 1 && stride_is_usual(s);
 	}
-	s->is_sure = seen >= 2 && stride_is_usual(s);
 	return err;
+}
+
+int stride_find(struct trial *t, struct stride *s)
+{
+	memset(s, 0, sizeof(*s));
+	return stride_go_on(t, s, STRIDE_ATTEMPTS);
 }
 
 int stride_holds(struct trial *t, const struct stride *s, int *holds)

@@ -13,6 +13,8 @@
 #define STRIDE_WAYS	64
 /* Offsets at which ways are counted. */
 #define STRIDE_OFFSETS	16
+/* Times that it is looked for, at most. */
+#define STRIDE_ATTEMPTS	8
 #define STRIDE_CHUNKS	((STRIDE_WAYS + 1) * STRIDE_MAX / METER_CHUNK)
 
 /**
@@ -23,6 +25,7 @@
  * @hit: cycles of a hit
  * @beyond: cycles where nothing fits
  * @agree: share of offsets at which as many lines as ways were seen to fit
+ * @seen: how often it was found so, with no more at any offset
  * @is_sure: the same was found twice, at no offset did one more fit, and there are such
  */
 struct stride {
@@ -31,6 +34,7 @@ struct stride {
 	unsigned int line;
 	double hit, beyond;
 	double agree;
+	unsigned int seen;
 	int is_sure;
 	double sweep[STRIDE_WAYS + 2];	/* cycles a load of that many lines */
 	unsigned int nsweep;		/* sweep[1..nsweep] are there */
@@ -46,6 +50,9 @@ static inline unsigned int stride_lines(const struct stride *s)
 
 /* 0, -ENOMEM, -ECANCELED. The meter has STRIDE_CHUNKS chunks or more. */
 int stride_find(struct trial *t, struct stride *s);
+
+/* The same, of what was found so far and so many more attempts; 0 before the first. */
+int stride_go_on(struct trial *t, struct stride *s, unsigned int attempts);
 
 /* Ways of a power of two or three of them: what others leave of such are mostly not. */
 int stride_is_usual(const struct stride *s);

@@ -75,6 +75,22 @@ START_TEST(stays_where_nobody_is)
 }
 END_TEST
 
+/* A few attempts beside who does not go, not all: two are enough elsewhere. */
+START_TEST(does_not_stay_beside_somebody_for_long)
+{
+	uint64_t beside, alone;
+
+	find_first(1);
+	beside = t.loads;
+	close_trial();
+	model.noise.sibling_ns = 0;
+	find_first(1);
+	alone = t.loads;
+	close_trial();
+	ck_assert_uint_lt(beside, 3 * alone);
+}
+END_TEST
+
 START_TEST(stays_outside_of_guests)
 {
 	model.is_guest = 0;
@@ -170,6 +186,7 @@ int main(void)
 	tcase_add_loop_test(quick, finds_the_first_level_where_nobody_has_a_part_of_it, 0,
 			    tap_loops(8));
 	tcase_add_test(quick, stays_where_nobody_is);
+	tcase_add_test(quick, does_not_stay_beside_somebody_for_long);
 	tcase_add_test(quick, stays_outside_of_guests);
 	tcase_add_test(quick, goes_past_all_that_are_disturbed);
 	tcase_add_test(quick, comes_back_where_somebody_is_everywhere);
