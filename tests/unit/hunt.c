@@ -72,6 +72,47 @@ START_TEST(keeps_few_of_many_lines_that_overflow)
 }
 END_TEST
 
+/*
+ * One colour of 64 has a line more than ways, of which the same few miss in any one order, by a
+ * clock whose steps are nearly as long as a miss.
+ */
+START_TEST(keeps_few_of_many_by_a_clock_of_large_steps)
+{
+	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 14, .penalty = 50 };
+	size_t n = 0, few, crowd = 0, count[64] = { 0 };
+	uint64_t frame[4096];
+	uint32_t from[647];
+	struct meter *meter;
+	struct trial t;
+
+	model.cache[0].policy = POLICY_PLRU;
+	model.cache[1] = (struct machine_cache){
+		.bytes = 4 * MIB, .ways = 16, .policy = POLICY_QLRU_H00_M1_R2_U1, .cycles = 14,
+	};
+	model.cache[2] = (struct machine_cache){ .bytes = 64 * MIB, .ways = 16, .cycles = 64 };
+	model.tick_ghz = 2.6;
+	model.tick_step = 26;
+	ck_assert_int_eq(machine_open(&meter, &model, (uint64_t)_i + 1), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
+	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
+	for (uint32_t i = 0; i < 4096 && n < 647; i++)
+		if (count[frame[i] % 64]++ < (frame[i] % 64 ? 10 : 17))
+			from[n++] = i;
+	ck_assert_uint_eq(n, 647);
+	ck_assert_int_eq(hunt_open(&h, &t, from, n), 0);
+	few = n;
+	ck_assert_int_eq(hunt_narrow(&h, from, &few), 0);
+	ck_assert_uint_le(few, n / 4);
+	for (size_t i = 0; i < few; i++)
+		crowd += frame[from[i]] % 64 == 0;
+	ck_assert_uint_eq(crowd, 17);
+	hunt_close(&h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+END_TEST
+
 /* Rings of more lines than have several orders: one look is not to make them overflow. */
 START_TEST(looks_twice_at_large_rings_that_do_not_overflow)
 {
@@ -140,6 +181,7 @@ int main(void)
 	tcase_set_timeout(tc, 300);
 	tcase_add_checked_fixture(tc, make_machine, drop_machine);
 	tcase_add_loop_test(tc, keeps_few_of_many_lines_that_overflow, 0, 3);
+	tcase_add_loop_test(tc, keeps_few_of_many_by_a_clock_of_large_steps, 0, tap_loops(8));
 	tcase_add_test(tc, looks_twice_at_large_rings_that_do_not_overflow);
 	suite_add_tcase(suite, tc);
 	/* Also for valgrind, under which a simulated machine takes minutes. */
