@@ -278,7 +278,7 @@ static int find_penalty(struct hunt *h, size_t n, double *clean)
 /*
  * Half as many lines as begin to overflow the level mostly overflow no set: what they cost more
  * than a hit, if that counts for so few (hunt_clean_cost), it was told wrong by: some replacements
- * keep lines in the level above in some orders only.
+ * keep lines in the level above in some orders only. Something else may have made either side dear.
  */
 static int mend_hit(struct hunt *h)
 {
@@ -291,9 +291,11 @@ static int mend_hit(struct hunt *h)
 		return 0;
 	for (int i = 0; i < DRAWS && !err; i++)
 		err = extra_cost(h, n, &clean, &x[i]);
-	if (!err)
-		h->hit += second_least(x);
-	return err;
+	if (err)
+		return err;
+	sonde_stats_sort(x, DRAWS);
+	h->hit += sonde_stats_median(x, DRAWS);
+	return 0;
 }
 
 /* The first rise of the cost over the number of lines: the next level. */
