@@ -71,8 +71,8 @@ struct meter_lane {
 
 /**
  * struct meter_ops - one machine
- * @pages: have @chunks chunks of memory, touched; drops what was there. 0,
- *         -ENOMEM
+ * @pages: have @chunks chunks of memory, each with a frame; drops what was there.
+ *         0, -ENOMEM
  * @frames: frame numbers (of METER_CHUNK bytes) of the @n chunks from @first on.
  *          0, -EPERM (not told to this process), -EOPNOTSUPP
  * @link: make the places @places[0..@n) one cycle in this order. Every place is

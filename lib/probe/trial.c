@@ -63,8 +63,15 @@ int trial_tick(struct trial *t)
 
 int trial_pages(struct trial *t, size_t chunks)
 {
-	t->nring = 0;
-	return t->meter->ops->pages(t->meter, chunks);
+	int err;
+
+	if (chunks <= t->chunks)
+		return 0;
+	t->nring = t->chunks = 0;
+	err = t->meter->ops->pages(t->meter, chunks);
+	if (!err)
+		t->chunks = chunks;
+	return err;
 }
 
 int trial_flush(struct trial *t, const uint32_t *places, size_t n)

@@ -23,6 +23,7 @@
  * @meter: the machine
  * @cpus: @ncpus whose caches are alike, the first where the meter was opened; 0: nobody said
  * @at: of them, where it is
+ * @chunks: of memory that it has
  * @rng: orders of rings
  * @begin: the meter's time when the trial was opened
  * @loads: taken so far
@@ -41,7 +42,7 @@
 struct trial {
 	struct meter *meter;
 	unsigned int cpus[TRIAL_CPUS];
-	size_t ncpus, at;
+	size_t ncpus, at, chunks;
 	struct sonde_rng rng;
 	double begin;
 	uint64_t loads, samples, discarded;
@@ -75,7 +76,7 @@ double trial_elapsed(const struct trial *t);
 /* -ECANCELED if whoever watches wants no more, 0. */
 int trial_tick(struct trial *t);
 
-/* Have @chunks chunks of memory. 0, -ENOMEM. */
+/* Have @chunks chunks of memory: others, unless there are as many already. 0, -ENOMEM. */
 int trial_pages(struct trial *t, size_t chunks);
 
 /*

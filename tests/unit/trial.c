@@ -145,6 +145,10 @@ START_TEST(the_last_ring_is_flushed_before_the_next)
 	ck_assert_int_eq(trial_pages(&t, 8), 0);
 	ck_assert_int_eq(trial_path(&t, first, 2), 0);
 	ck_assert_int_eq(flushed.times, 1);
+	/* But where there is as much already, it stays. */
+	ck_assert_int_eq(trial_pages(&t, 7), 0);
+	ck_assert_int_eq(trial_path(&t, first, 2), 0);
+	ck_assert_int_eq(flushed.times, 2);
 }
 END_TEST
 
