@@ -103,17 +103,24 @@ static int look_for_size(struct ground *w, struct survey *s, int *holds)
 
 /*
  * Too small for lines at all offsets to show it: no size if they show the one that it would be if
- * no offsets shared sets. 1 if it has one, 0, -errno.
+ * no offsets shared sets, or a larger one: in a tree nothing but its own lines may fit beside
+ * those that flush the first level, some of which are of the class then, and its ways seem fewer.
+ * 1 if it has one, 0, -errno.
  */
 static int check_small(struct ground *w, struct survey *s, double bytes)
 {
-	int holds = HOLDS_NOT;
+	/* An exclusive one has those of the first level, too. */
+	const double above = s->holding == HOLDING_OTHER ? stride_lines(s->first) * METER_LINE : 0;
+	int holds = HOLDS_NOT, more;
 
 	if (s->fold > 1)
 		holds = survey_holds(s, w->pages, w->npages, bytes * s->fold);
 	if (holds < 0 && holds != -ENODATA && holds != -ERANGE)
 		return holds;
-	if (holds >= HOLDS_THIS)
+	more = survey_holds_more(s, w->pages, w->npages, bytes + above);
+	if (more < 0)
+		return more;
+	if (holds >= HOLDS_THIS || more)
 		s->classes = 0;
 	return told_is_sized(s);
 }

@@ -171,6 +171,12 @@ enum { HOLDS_NOT, HOLDS_MAYBE, HOLDS_THIS, HOLDS_MORE };
 int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double bytes);
 
 /*
+ * Whether half as many more lines hardly miss, of a level that is too small for that: then it
+ * is larger. 1, 0 (or it cannot be told), -errno.
+ */
+int survey_holds_more(struct survey *s, const uint32_t *pages, size_t npages, double bytes);
+
+/*
  * Lines at all offsets of @pages that cost @hit, a level's: so many bytes, @most of them and
  * less by up to a third, to *@bytes; 0 if no more than a few times as many as the levels @above
  * hold. 0, -errno.

@@ -42,6 +42,11 @@
 #define NOISE		0.4
 /* The level over the first, at least: of these many lines that hits no more than hardly any. */
 #define LARGER		8
+/* Lines over those that a level would hold, of which a quarter would miss whatever it replaces;
+ * and these, over hardly any. */
+#define MORE		1.5
+#define MISSING_MORE	0.25
+#define HARDLY		0.5
 /* What is known to fit grows by this; so much more than hits, in hits, is misses. */
 #define GROWS		1.5
 #define MISSES		0.5
@@ -167,6 +172,28 @@ int survey_holds(struct survey *s, const uint32_t *pages, size_t npages, double 
 	}
 	free(f.ring);
 	return holds;
+}
+
+int survey_holds_more(struct survey *s, const uint32_t *pages, size_t npages, double bytes)
+{
+	struct footprint f = {
+		.pages = pages, .n = MIN((size_t)(PAGES * MORE * bytes / METER_CHUNK), npages),
+	};
+	const double few = BEYOND * stride_lines(s->first) + (double)f.n;
+	const double many = MORE * bytes / METER_LINE;
+	double hit, cycles;
+	int err;
+
+	if (few > HARDLY * bytes / METER_LINE || many > (double)f.n * METER_CHUNK_LINES)
+		return 0;
+	f.ring = malloc(f.n * METER_CHUNK_LINES * sizeof(*f.ring));
+	if (!f.ring)
+		return -ENOMEM;
+	err = cost(s->t, &f, (size_t)(few / (double)f.n), &hit);
+	if (!err)
+		err = cost(s->t, &f, (size_t)(many / (double)f.n), &cycles);
+	free(f.ring);
+	return err ? err : cycles - hit < MISSING_MORE * fmax(miss(s), s->hit);
 }
 
 int survey_fits(struct trial *t, double hit, const uint32_t *pages, size_t npages, double above,
