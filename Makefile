@@ -87,18 +87,24 @@ all: $(PROGRAMS) ## build/sonde and libsonde; they run in place
 
 # ---- compiling -----------------------------------------------------------
 # Flags in a file: a change of flags or compiler rebuilds what it must.
+FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(SONDE_CPPFLAGS) $(SONDE_CFLAGS) $(LDFLAGS)
 $(O)/.flags: FORCE
 	$(Q)mkdir -p $(@D)
-	$(Q)echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(SONDE_CPPFLAGS) $(SONDE_CFLAGS) $(LDFLAGS)' | \
-		cmp -s - $@ || \
-		echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(SONDE_CPPFLAGS) $(SONDE_CFLAGS) $(LDFLAGS)' >$@
+	$(Q)echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
 FORCE:
-.PHONY: FORCE
+.PHONY: FORCE flags
+flags:
+	@echo '$(FLAGS)'
+
+# $(call compile,FLAGS): what a compiler says stays beside the object, for tests/compilers.t.
+compile = $(CC) $(SONDE_CPPFLAGS) $(1) $(CPPFLAGS) $(SONDE_CFLAGS) $(CFLAGS) \
+	$(if $(MAKE_TERMERR),-fdiagnostics-color=always) -MMD -MP -c -o $@ $< 2>$@.said; \
+	status=$$?; cat $@.said >&2; [ -s $@.said ] || rm -f $@.said; exit $$status
 
 $(O)/%.o: %.c $(O)/.flags
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(SONDE_CPPFLAGS) $(CPPFLAGS) $(SONDE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(call compile)
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 

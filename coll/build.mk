@@ -19,8 +19,7 @@ coll-$(1)-obj := $$(COLL_SRC:%.c=$$(O)/$(1)/%.o)
 $$(O)/$(1)/%.o: %.c $$(O)/.flags
 	$$(say) CC "$$< ($(1))"
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(SONDE_CPPFLAGS) $$(coll-$(1)-cflags) $$(CPPFLAGS) $$(SONDE_CFLAGS) $$(CFLAGS) \
-		-MMD -MP -c -o $$@ $$<
+	$$(Q)$$(call compile,$$(coll-$(1)-cflags))
 
 $$(O)/$(3).so: $$(coll-$(1)-obj) $$(O)/libsonde.so $$(COLL_MAP)
 	$$(say) LD $$@

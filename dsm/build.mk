@@ -18,7 +18,7 @@ $(DSM_LIB): $(DSM_CORE_SRC:%.c=$(O)/%.o) $(DSM_RUN_SRC:%.c=$(O)/%.o)
 $(O)/faulty/%.o: %.c $(O)/.flags
 	$(say) CC '$< (faulty)'
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(SONDE_CPPFLAGS) $(CPPFLAGS) -DDSM_FAULTS $(SONDE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(call compile,-DDSM_FAULTS)
 
 $(DSM_FAULTY_LIB): $(DSM_CORE_SRC:%.c=$(O)/faulty/%.o)
 	$(say) AR $@
