@@ -4,39 +4,52 @@
 
 #include "geometry_machine.h"
 
+#define CHUNKS	4096
+
+static struct meter *meter;
+static struct trial t;
+static uint64_t frame[CHUNKS];
+
+static void open_machine(uint64_t seed)
+{
+	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
+	trial_open(&t, meter, 1);
+	ck_assert_int_eq(trial_pages(&t, CHUNKS), 0);
+	ck_assert_int_eq(meter->ops->frames(meter, 0, CHUNKS, frame), 0);
+}
+
+static void close_machine(struct hunt *h)
+{
+	hunt_close(h);
+	trial_close(&t);
+	meter->ops->close(meter);
+}
+
 /* Which two levels together hold: what they cost more than a hit, told a bit low, is no penalty. */
 START_TEST(learns_no_penalty_from_lines_that_all_hit)
 {
 	static const uint32_t none[HUNT_WAYS];
 	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 11.9, .penalty = 200 };
-	uint64_t frame[4096];
 	struct class c = { .n = 0 };
-	struct meter *meter;
-	struct trial t;
 
 	model.cache[0].policy = POLICY_LRU;
 	model.cache[1].inclusion = EXCLUSIVE;
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
-	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
-	trial_open(&t, meter, 1);
-	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
-	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
+	open_machine(1);
 	ck_assert_int_eq(hunt_open(&h, &t, none, HUNT_WAYS), 0);
 	/* 512 sets, a page of 64 lines: eight colours. */
-	for (uint32_t i = 0; i < 4096 && c.n < 16; i++)
+	for (uint32_t i = 0; i < CHUNKS && c.n < 16; i++)
 		if (frame[i] % 8 == 0)
 			c.page[c.n++] = i;
 	ck_assert_int_eq(hunt_refine(&h, &c, c.n), 0);
 	ck_assert_double_eq_tol(h.penalty, 200, 1e-9);
 	/* 24 lines are more than both hold. */
-	for (uint32_t i = c.page[15] + 1; i < 4096 && c.n < 24; i++)
+	for (uint32_t i = c.page[15] + 1; i < CHUNKS && c.n < 24; i++)
 		if (frame[i] % 8 == 0)
 			c.page[c.n++] = i;
 	ck_assert_int_eq(hunt_refine(&h, &c, c.n), 0);
 	ck_assert_double_eq_tol(h.penalty, 250 - 12, 12);
-	hunt_close(&h);
-	trial_close(&t);
-	meter->ops->close(meter);
+	close_machine(&h);
 }
 END_TEST
 
@@ -45,17 +58,11 @@ START_TEST(keeps_few_of_many_lines_that_overflow)
 {
 	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 12, .penalty = 28 };
 	size_t n = 0, few, crowd = 0, count[8] = { 0 };
-	uint64_t frame[4096];
 	uint32_t from[68];
-	struct meter *meter;
-	struct trial t;
 
 	model.cache[1].policy = (enum machine_policy[]){ POLICY_LRU, POLICY_RANDOM, POLICY_SRRIP }[_i];
-	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
-	trial_open(&t, meter, 1);
-	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
-	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
-	for (uint32_t i = 0; i < 4096 && n < 68; i++)
+	open_machine(1);
+	for (uint32_t i = 0; i < CHUNKS && n < 68; i++)
 		if (count[frame[i] % 8]++ < (frame[i] % 8 ? 8 : 12))
 			from[n++] = i;
 	ck_assert_uint_eq(n, 68);
@@ -66,9 +73,7 @@ START_TEST(keeps_few_of_many_lines_that_overflow)
 	for (size_t i = 0; i < few; i++)
 		crowd += frame[from[i]] % 8 == 0;
 	ck_assert_uint_gt(crowd, 8);
-	hunt_close(&h);
-	trial_close(&t);
-	meter->ops->close(meter);
+	close_machine(&h);
 }
 END_TEST
 
@@ -80,10 +85,7 @@ START_TEST(keeps_few_of_many_by_a_clock_of_large_steps)
 {
 	struct hunt h = { .above = 8, .first_hit = 4, .first_lines = 512, .hit = 14, .penalty = 50 };
 	size_t n = 0, few, crowd = 0, count[64] = { 0 };
-	uint64_t frame[4096];
 	uint32_t from[647];
-	struct meter *meter;
-	struct trial t;
 
 	model.cache[0].policy = POLICY_PLRU;
 	model.cache[1] = (struct machine_cache){
@@ -92,11 +94,8 @@ START_TEST(keeps_few_of_many_by_a_clock_of_large_steps)
 	model.cache[2] = (struct machine_cache){ .bytes = 64 * MIB, .ways = 16, .cycles = 64 };
 	model.tick_ghz = 2.6;
 	model.tick_step = 26;
-	ck_assert_int_eq(machine_open(&meter, &model, (uint64_t)_i + 1), 0);
-	trial_open(&t, meter, 1);
-	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
-	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
-	for (uint32_t i = 0; i < 4096 && n < 647; i++)
+	open_machine((uint64_t)_i + 1);
+	for (uint32_t i = 0; i < CHUNKS && n < 647; i++)
 		if (count[frame[i] % 64]++ < (frame[i] % 64 ? 10 : 17))
 			from[n++] = i;
 	ck_assert_uint_eq(n, 647);
@@ -107,9 +106,7 @@ START_TEST(keeps_few_of_many_by_a_clock_of_large_steps)
 	for (size_t i = 0; i < few; i++)
 		crowd += frame[from[i]] % 64 == 0;
 	ck_assert_uint_eq(crowd, 17);
-	hunt_close(&h);
-	trial_close(&t);
-	meter->ops->close(meter);
+	close_machine(&h);
 }
 END_TEST
 
@@ -118,22 +115,16 @@ START_TEST(looks_twice_at_large_rings_that_do_not_overflow)
 {
 	struct hunt h = { .above = 8, .penalty = 40, .hit = 11, .first_hit = 4 };
 	uint32_t pages[1500];
-	struct meter *meter;
-	struct trial t;
 
 	make_small_level(POLICY_LRU, 0, 64);
 	model.cache[1].bytes = 16 * MIB;
 	model.cache[1].ways = 16;
 	for (uint32_t i = 0; i < 1500; i++)
 		pages[i] = i;
-	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
-	trial_open(&t, meter, 1);
-	ck_assert_int_eq(meter->ops->pages(meter, 1500), 0);
+	open_machine(1);
 	ck_assert_int_eq(hunt_open(&h, &t, pages, 1500), 0);
 	ck_assert_int_eq(hunt_overflows(&h, pages, 1100), 0);
-	hunt_close(&h);
-	trial_close(&t);
-	meter->ops->close(meter);
+	close_machine(&h);
 }
 END_TEST
 
@@ -147,17 +138,11 @@ START_TEST(takes_what_hits_go_on_to_cost_for_theirs)
 		.gauge = { .cycles = was[_i] },
 	};
 	size_t count[8] = { 0 };
-	uint64_t frame[4096];
-	struct meter *meter;
-	struct trial t;
 	double begin;
 
 	model.cache[0].policy = POLICY_LRU;
-	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
-	trial_open(&t, meter, 1);
-	ck_assert_int_eq(meter->ops->pages(meter, 4096), 0);
-	ck_assert_int_eq(meter->ops->frames(meter, 0, 4096, frame), 0);
-	for (uint32_t i = 0; i < 4096 && h.gauge.n < 32; i++)
+	open_machine(1);
+	for (uint32_t i = 0; i < CHUNKS && h.gauge.n < 32; i++)
 		if (count[frame[i] % 8]++ < 4)
 			h.gauge.page[h.gauge.n++] = i;
 	ck_assert_int_eq(hunt_open(&h, &t, none, HUNT_WAYS), 0);
@@ -166,9 +151,7 @@ START_TEST(takes_what_hits_go_on_to_cost_for_theirs)
 	ck_assert_double_lt(trial_elapsed(&t) - begin, 1e-3);
 	ck_assert_double_eq_tol(h.gauge.cycles, 12, 0.2);
 	ck_assert_double_eq_tol(h.hit, h.gauge.cycles, 1e-9);
-	hunt_close(&h);
-	trial_close(&t);
-	meter->ops->close(meter);
+	close_machine(&h);
 }
 END_TEST
 
