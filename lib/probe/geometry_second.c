@@ -117,10 +117,11 @@ static int check_small(struct ground *w, struct survey *s, double bytes)
 		holds = survey_holds(s, w->pages, w->npages, bytes * s->fold);
 	if (holds < 0 && holds != -ENODATA && holds != -ERANGE)
 		return holds;
-	more = survey_holds_more(s, w->pages, w->npages, bytes + above);
+	more = holds >= HOLDS_THIS ? 1 :
+	       survey_holds_more(s, w->pages, w->npages, bytes + above);
 	if (more < 0)
 		return more;
-	if (holds >= HOLDS_THIS || more)
+	if (more)
 		s->classes = 0;
 	return told_is_sized(s);
 }

@@ -48,17 +48,16 @@ static const double warm_turns[] = { 4, 8, 16, 32, 64, 128 };
 
 int hunt_open(struct hunt *h, struct trial *t, const uint32_t *pages, size_t npages)
 {
-	uint32_t last = 0;
-
 	h->t = t;
 	h->pages = pages;
 	h->npages = npages;
 	h->ring = malloc((npages + HUNT_WAYS) * sizeof(*h->ring));
 	h->list = malloc((npages + HUNT_WAYS) * sizeof(*h->list));
 	h->places = malloc((npages + HUNT_WAYS) * sizeof(*h->places));
+	h->last = 0;
 	for (size_t i = 0; i < npages; i++)
-		last = MAX(last, pages[i]);
-	h->is_measured = calloc((size_t)last + 1, 1);
+		h->last = MAX(h->last, pages[i]);
+	h->is_measured = calloc((size_t)h->last + 1, 1);
 	if (h->ring && h->list && h->places && h->is_measured &&
 	    (!h->singly || !singly_open(h)))
 		return 0;

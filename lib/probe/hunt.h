@@ -34,6 +34,7 @@ struct gauge {
  * @t: trials
  * @pages: pool of @npages chunks whose lines at @offset share a set of every
  *         level above
+ * @last: the highest of them
  * @offset: bytes into each chunk
  * @above: ways of the level above
  * @first_hit: cycles of a hit in the first level
@@ -61,7 +62,7 @@ struct hunt {
 	struct trial *t;
 	const uint32_t *pages;
 	size_t npages;
-	uint32_t offset;
+	uint32_t last, offset;
 	unsigned int above;
 	double first_hit;
 	unsigned int first_lines;

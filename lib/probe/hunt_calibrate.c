@@ -242,18 +242,18 @@ static int least_cost(struct hunt *h, size_t n, double *clean, double *extra)
 	return err;
 }
 
-/* The median of as many. */
-static int typical_cost(struct hunt *h, size_t n, double *clean, double *extra)
+/* The median of @draws, DRAWS at most. */
+static int typical_cost(struct hunt *h, size_t n, size_t draws, double *clean, double *extra)
 {
-	double x[RISE_DRAWS];
+	double x[DRAWS];
 	int err = 0;
 
-	for (int i = 0; i < RISE_DRAWS && !err; i++)
+	for (size_t i = 0; i < draws && !err; i++)
 		err = extra_cost(h, n, clean, &x[i]);
 	if (err)
 		return err;
-	sonde_stats_sort(x, RISE_DRAWS);
-	*extra = sonde_stats_median(x, RISE_DRAWS);
+	sonde_stats_sort(x, draws);
+	*extra = sonde_stats_median(x, draws);
 	return 0;
 }
 
@@ -266,10 +266,10 @@ static int typical_cost(struct hunt *h, size_t n, double *clean, double *extra)
 static int find_penalty(struct hunt *h, size_t n, double *clean)
 {
 	double some = 0, most = 0;
-	int err = typical_cost(h, MIN(n + n / 2, h->npages), clean, &some);
+	int err = typical_cost(h, MIN(n + n / 2, h->npages), RISE_DRAWS, clean, &some);
 
 	if (!err)
-		err = typical_cost(h, MIN(3 * n, h->npages), clean, &most);
+		err = typical_cost(h, MIN(3 * n, h->npages), RISE_DRAWS, clean, &most);
 	h->penalty = most > TOO_FAR * h->hit ? some : most;
 	h->rise = n;
 	return err;
@@ -283,19 +283,16 @@ static int find_penalty(struct hunt *h, size_t n, double *clean)
 static int mend_hit(struct hunt *h)
 {
 	const size_t n = MIN(h->rise / 2, h->first_lines / HUNT_FIRST_SHARE);
-	double x[DRAWS], clean = 0;
-	int err = 0;
+	double clean, more = 0;
+	int err;
 
 	/* So few are hits of the level above. */
 	if (n <= h->above)
 		return 0;
-	for (int i = 0; i < DRAWS && !err; i++)
-		err = extra_cost(h, n, &clean, &x[i]);
-	if (err)
-		return err;
-	sonde_stats_sort(x, DRAWS);
-	h->hit += sonde_stats_median(x, DRAWS);
-	return 0;
+	err = typical_cost(h, n, DRAWS, &clean, &more);
+	if (!err)
+		h->hit += more;
+	return err;
 }
 
 /* The first rise of the cost over the number of lines: the next level. */

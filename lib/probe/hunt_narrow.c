@@ -45,16 +45,13 @@ struct look {
 	size_t orders;
 };
 
-static int look_open(struct look *l, const struct hunt *h, const uint32_t *pages, size_t n)
+static int look_open(struct look *l, const struct hunt *h, size_t n)
 {
 	const size_t all = n + h->nflush;
-	uint32_t last = 0;
 
-	for (size_t i = 0; i < n; i++)
-		last = MAX(last, pages[i]);
 	l->windows = malloc(all * sizeof(*l->windows));
 	l->ticks = malloc(all * sizeof(*l->ticks));
-	l->sum = calloc((size_t)last + 1, sizeof(*l->sum));
+	l->sum = calloc((size_t)h->last + 1, sizeof(*l->sum));
 	l->seen = malloc(n * sizeof(*l->seen));
 	l->orders = 0;
 	return l->windows && l->ticks && l->sum && l->seen ? 0 : -ENOMEM;
@@ -141,16 +138,18 @@ static int rank(struct hunt *h, struct look *l, uint32_t *from, size_t n)
 int hunt_narrow(struct hunt *h, uint32_t *from, size_t *n)
 {
 	struct look l;
-	int err = look_open(&l, h, from, *n), over;
+	int err = look_open(&l, h, *n), tries = 0, over;
 
-	for (int tries = 0; *n > FEW && (tries < TRIES || l.orders < ENOUGH) && !err; tries++) {
+	while (*n > FEW && (tries < TRIES || l.orders < ENOUGH) && !err) {
 		err = rank(h, &l, from, *n);
 		over = err ? err : hunt_overflows(h, from, *n / 2);
 		err = MIN(over, 0);
 		if (over > 0) {
 			*n /= 2;
 			forget(&l, from, *n);
-			tries = -1;
+			tries = 0;
+		} else {
+			tries++;
 		}
 	}
 	shuffle(&h->t->rng, from, *n);

@@ -116,6 +116,12 @@ static int is_crowded(const struct survey *s, double part, double cycles)
 			NOISE * s->hit;
 }
 
+/* Lines that are hardly any: as few as are beyond the first level. */
+static double hardly_any(const struct survey *s, const struct footprint *f)
+{
+	return BEYOND * stride_lines(s->first) + (double)f->n;
+}
+
 /* HOLDS_*, -errno; to *@is_hidden whether translation costs more than a miss. */
 static int look(struct survey *s, const struct footprint *f, double bytes, int *is_hidden)
 {
@@ -128,8 +134,7 @@ static int look(struct survey *s, const struct footprint *f, double bytes, int *
 	int err = 0;
 
 	for (int i = 0; i < NPARTS && share[FITS] < SHARE_MOST && !err; i++) {
-		lines = i == FIRST ? BEYOND * stride_lines(s->first) + (double)f->n :
-				     part[i] * bytes / METER_LINE;
+		lines = i == FIRST ? hardly_any(s, f) : part[i] * bytes / METER_LINE;
 		err = cost(s->t, f, (size_t)(lines / (double)f->n), &cycles[i]);
 		/* More of them cost no less, if nothing disturbs. */
 		if (i <= QUARTER)
@@ -179,7 +184,7 @@ int survey_holds_more(struct survey *s, const uint32_t *pages, size_t npages, do
 	struct footprint f = {
 		.pages = pages, .n = MIN((size_t)(PAGES * MORE * bytes / METER_CHUNK), npages),
 	};
-	const double few = BEYOND * stride_lines(s->first) + (double)f.n;
+	const double few = hardly_any(s, &f);
 	const double many = MORE * bytes / METER_LINE;
 	double hit, cycles;
 	int err;
