@@ -82,7 +82,7 @@ static int user_pages(struct meter *m, size_t chunks)
 	/*
 	 * Not one after the other, which takes twice as long; kernels before 5.14 refuse it. What
 	 * is never linked is not written to either: where a hypervisor keeps page tables of its
-	 * own, the first access to a page takes ten times as long as all else.
+	 * own, the first access to a page takes far longer than all else.
 	 */
 	if (!madvise(u->pool, chunks * METER_CHUNK, MADV_POPULATE_WRITE))
 		return 0;
