@@ -16,7 +16,7 @@
 #define POOL_GROWS	4
 #define POOL_PAGES_MOST	16384
 /* Of a pool, lines that begin to overflow the level, at most. */
-#define POOL_RISE	0.6
+#define POOL_RISE	0.45
 /* Surveys of the second level that wash nothing, and in a guest; then those that do. */
 #define GENTLE		4
 #define GENTLE_GUEST	6

@@ -260,8 +260,9 @@ static int typical_cost(struct hunt *h, size_t n, size_t draws, double *clean, d
 /*
  * What a miss costs more, by the lines that first overflow some sets: three times as
  * many nearly all miss. Where the next level is not much larger they miss that
- * too, which costs far more; then half as many again must do, of which only some
- * miss at all. It is better told by a class (hunt_refine).
+ * too, which costs far more; and where the level has a set or two for all of them, they miss
+ * even moved apart, and seem to cost nothing more. Then half as many again must do, of which
+ * only some miss at all. It is better told by a class (hunt_refine).
  */
 static int find_penalty(struct hunt *h, size_t n, double *clean)
 {
@@ -270,7 +271,7 @@ static int find_penalty(struct hunt *h, size_t n, double *clean)
 
 	if (!err)
 		err = typical_cost(h, MIN(3 * n, h->npages), RISE_DRAWS, clean, &most);
-	h->penalty = most > TOO_FAR * h->hit ? some : most;
+	h->penalty = most > TOO_FAR * h->hit || most < some / 2 ? some : most;
 	h->rise = n;
 	return err;
 }

@@ -10,6 +10,8 @@
 #define FEWEST		4
 /* Flush lines are looked at in so many groups. */
 #define PURIFY_GROUPS	4
+/* Times that all of them are, at most. */
+#define PURIFY_ROUNDS	8
 /* Lines to try in the place of one of them. */
 #define SPARE_TRIES	8
 /* Pages tested at once. */
@@ -110,14 +112,16 @@ static int find_suspect(struct hunt *h, const struct class *c, size_t first, siz
 }
 
 /*
- * Flush lines that are of the class go over to it, others take their place. They
- * are looked at in groups, but most of them have to stay to flush anything.
+ * Flush lines that are of the class go over to it, *@taken of them, others take their place.
+ * They are looked at in groups, but most of them have to stay to flush anything.
  */
-static int purify(struct hunt *h, struct class *c, const uint32_t *spare, size_t nspare)
+static int purify(struct hunt *h, struct class *c, const uint32_t *spare, size_t nspare,
+		  size_t *taken)
 {
 	size_t group = MAX(h->nflush / PURIFY_GROUPS, 1), at = 0, n;
 	int err;
 
+	*taken = 0;
 	for (size_t first = 0; first < h->nflush;) {
 		n = MIN(group, h->nflush - first);
 		err = find_suspect(h, c, first, n, &at);
@@ -130,6 +134,7 @@ static int purify(struct hunt *h, struct class *c, const uint32_t *spare, size_t
 		if (c->n == HUNT_WAYS)
 			return 0;
 		c->page[c->n++] = h->flush[at];
+		++*taken;
 		err = replace_flush(h, c, at, spare, &nspare);
 		if (err <= 0)
 			return err;
@@ -158,6 +163,27 @@ static int prune(struct hunt *h, struct class *c)
 		c->page[i] = page;
 	}
 	return 1;
+}
+
+/*
+ * Until no flush line stands for one of the class. Where sets are few several do, and each that
+ * goes over makes misses that hang on where the others are, so that these are not missed yet.
+ * If more than half seem to be of the class it is none. 1, 0, -errno.
+ */
+static int settle(struct hunt *h, struct class *c, const uint32_t *spare, size_t nspare)
+{
+	const size_t most = c->n + h->nflush / 2;
+	size_t taken = 1;
+	int err = 1;
+
+	for (int i = 0; taken && err > 0; i++) {
+		if (i == PURIFY_ROUNDS || c->n > most)
+			return 0;
+		err = purify(h, c, spare, nspare, &taken);
+		if (err > 0)
+			err = prune(h, c);
+	}
+	return err;
 }
 
 /* Whether no line of the class can be spared. */
@@ -244,13 +270,10 @@ int hunt_class(struct hunt *h, uint32_t *from, size_t nfrom, struct class *c)
 	h->used = n;
 	if (err > 0)
 		err = prune(h, c);
-	if (err > 0 && !h->pure)
-		err = purify(h, c, from + n, nfrom - n);
 	if (err > 0 && h->pure)
 		return c->n > 1;
-	/* Again, now that no flush line stands for one of the class. */
 	if (err > 0)
-		err = prune(h, c);
+		err = settle(h, c, from + n, nfrom - n);
 	if (err > 0)
 		err = hunt_overflows(h, c->page, c->n);
 	/* One line alone: the flush lines overflow the set. */
