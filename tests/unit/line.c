@@ -21,14 +21,19 @@ static void close_machine(void)
 	meter->ops->close(meter);
 }
 
-static unsigned int find_line_at(uint32_t offset)
+static unsigned int find_line_of(size_t n, uint32_t offset)
 {
 	static const uint32_t page[] = { 0, 1, 2, 3 };
-	const struct line_set set = { .page = page, .n = 4, .offset = offset, .missed = 8 };
+	const struct line_set set = { .page = page, .n = n, .offset = offset, .missed = 8 };
 	unsigned int line;
 
 	ck_assert_int_eq(line_find(&t, &set, &line), 0);
 	return line;
+}
+
+static unsigned int find_line_at(uint32_t offset)
+{
+	return find_line_of(4, offset);
 }
 
 static unsigned int find_line(void)
@@ -54,15 +59,27 @@ START_TEST(tells_them_anywhere_in_their_pages)
 END_TEST
 
 /* One comparison says nothing: a step is as long as six misses of the first level. */
-START_TEST(tells_them_by_a_clock_of_large_steps_and_among_gaps)
+static void find_by_coarse_clock(size_t n, unsigned int line)
 {
 	model.tick_step = 26;
 	model.noise = (struct machine_noise){ .gaps = 20000, .gap_us = { 12, 38 } };
 	for (uint64_t seed = 1; seed <= 10; seed++) {
-		open_machine(seed, 16U << _i);
-		ck_assert_uint_eq(find_line(), 16U << _i);
+		open_machine(seed, line);
+		ck_assert_uint_eq(find_line_of(n, 0), line);
 		close_machine();
 	}
+}
+
+START_TEST(tells_them_by_a_clock_of_large_steps_and_among_gaps)
+{
+	find_by_coarse_clock(4, 16U << _i);
+}
+END_TEST
+
+/* Of two ways: the whole step is in each difference. */
+START_TEST(tells_them_by_one_at_a_time)
+{
+	find_by_coarse_clock(1, 16U << _i);
 }
 END_TEST
 
@@ -98,6 +115,7 @@ int main(void)
 	tcase_add_loop_test(tc, tells_lines_of_all_lengths, 0, 7);
 	tcase_add_loop_test(tc, tells_them_anywhere_in_their_pages, 0, 7);
 	tcase_add_loop_test(tc, tells_them_by_a_clock_of_large_steps_and_among_gaps, 0, 7);
+	tcase_add_loop_test(tc, tells_them_by_one_at_a_time, 0, 7);
 	tcase_add_test(tc, tells_none_where_flushing_does_nothing);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
