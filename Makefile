@@ -127,12 +127,16 @@ deps: ## install the packages that `make run` needs
 deps-check: ## and those that `make check` needs
 	$(Q)./deps run check
 
-# A second make, since pkg-config can answer only when deps are there.
+# A second make, since pkg-config can answer only when deps are there. It has a job a CPU, if
+# nobody said how many; a third one has none, as tests start makes of their own.
+build = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 run: deps ## install what is needed, build, measure this machine, show the report
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(build) all
 	$(Q)$(O)/sonde report -o $(O)/report
 
 check: deps-check ## install what is needed, build, run all tests
+	$(Q)$(build) all test-programs
 	$(Q)$(MAKE) --no-print-directory run-tests
 
 check-long: ## make check and all that takes longer
@@ -141,7 +145,8 @@ check-long: ## make check and all that takes longer
 		$(MAKE) --no-print-directory $$part || exit; done
 
 # Unit tests that hang are found; those on a machine with much other work are not.
-.PHONY: run-tests
-run-tests: all $(TEST_PROGRAMS)
+.PHONY: run-tests test-programs
+test-programs: $(TEST_PROGRAMS)
+run-tests: all test-programs
 	$(Q)CK_TIMEOUT_MULTIPLIER=10 O='$(O)' SONDE='$(O)/sonde' \
 		prove --jobs 2 --timer --failures --comments $(PROVE_FLAGS) $(TESTS)
