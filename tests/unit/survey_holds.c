@@ -86,7 +86,7 @@ static void open_trial(void)
 	trial_open(&trial, &meter, 1);
 }
 
-static int holds(double bytes)
+static int ask(int (*survey)(struct survey *, const uint32_t *, size_t, double), double bytes)
 {
 	const struct stride first = { .ways = 8, .way_bytes = 4096 };
 	struct survey s = {
@@ -95,9 +95,19 @@ static int holds(double bytes)
 	int ret;
 
 	open_trial();
-	ret = survey_holds(&s, pages, PAGES, bytes);
+	ret = survey(&s, pages, PAGES, bytes);
 	trial_close(&trial);
 	return ret;
+}
+
+static int holds(double bytes)
+{
+	return ask(survey_holds, bytes);
+}
+
+static int holds_more(double bytes)
+{
+	return ask(survey_holds_more, bytes);
 }
 
 static double fits(double above, double most)
@@ -187,6 +197,22 @@ START_TEST(says_how_much_fits_at_least)
 }
 END_TEST
 
+/* Half as many more lines do not miss, or not a quarter of them. */
+START_TEST(says_if_it_holds_more)
+{
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(holds_more(256 * KIB), 0);
+		ck_assert_int_eq(holds_more(210 * KIB), 0);
+		ck_assert_int_eq(holds_more(200 * KIB), 1);
+		ck_assert_int_eq(holds_more(160 * KIB), 1);
+		/* Hardly any are half of these, or they are more than the pages have: nobody knows. */
+		ck_assert_int_eq(holds_more(128 * KIB), 0);
+		ck_assert_int_eq(holds_more(2048 * KIB), 0);
+		machine.translation = TRANSLATION;
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("survey_holds");
@@ -199,6 +225,7 @@ int main(void)
 	tcase_add_test(tc, takes_nothing_that_costs_more_than_a_quarter_for_hits);
 	tcase_add_test(tc, looks_twice_where_translation_costs_more_than_a_miss);
 	tcase_add_test(tc, says_how_much_fits_at_least);
+	tcase_add_test(tc, says_if_it_holds_more);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
 }
