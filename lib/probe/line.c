@@ -11,7 +11,8 @@
 
 #include "line.h"
 
-/* Times that both sides are taken by turns, until they are so many errors of the mean apart. */
+/* Times that both sides are taken by turns, until they are so many errors of the mean apart; at
+ * most for as many lines as there may be, with fewer more. */
 #define TURNS_LEAST	8
 #define TURNS_MOST	200
 #define ERRORS		4
@@ -20,13 +21,12 @@
 /* What is longer was interrupted. */
 #define GAP_NS		5000
 
-/* The lines that are looked at, the path to them, and what more than this costs is lost. */
+/* The lines that are looked at, the path to them, and what a lost one costs. */
 struct look {
 	struct trial *t;
 	const struct line_set *set;
 	size_t n;
 	uint32_t *places;
-	double limit;
 };
 
 /* Cycles a load of them, after what is @distance away from them was flushed. */
@@ -65,18 +65,18 @@ static int compare(struct look *l, uint32_t distance, double *more)
 }
 
 /*
- * Whether lines go with what is @distance away: in the *@mean, as the clock may have larger
+ * Whether lines go with what is @distance away: in the mean, as the clock may have larger
  * steps than what is to be told. 1, 0, -EAGAIN (not told), -errno.
  */
-static int goes_with(struct look *l, uint32_t distance, double *mean)
+static int goes_with(struct look *l, uint32_t distance)
 {
-	const double gap = trial_cycles(l->t, GAP_NS) / (double)l->n;
+	const double gap = trial_cycles(l->t, GAP_NS) / (double)l->n, limit = l->set->missed / 2;
 	/* Some that happen to be equal are no nearer to each other than steps of the clock. */
 	const double step = trial_step(l->t) / (double)l->n;
-	double sum = 0, squares = 0, more = 0, error;
+	double sum = 0, squares = 0, more = 0, mean, error;
 	int err, n = 0;
 
-	for (int turn = 1; turn <= TURNS_MOST; turn++) {
+	for (size_t turn = 0; turn * l->n < TURNS_MOST * LINE_SET_MOST; turn++) {
 		err = compare(l, distance, &more);
 		if (err)
 			return err;
@@ -86,11 +86,10 @@ static int goes_with(struct look *l, uint32_t distance, double *mean)
 		squares += more * more;
 		if (++n < TURNS_LEAST)
 			continue;
-		*mean = sum / n;
-		error = ERRORS *
-			sqrt(fmax(squares / n - *mean * *mean, step * step / STEPS) / (n - 1));
-		if (fabs(*mean - l->limit) > error)
-			return *mean > l->limit;
+		mean = sum / n;
+		error = ERRORS * sqrt(fmax(squares / n - mean * mean, step * step / STEPS) / (n - 1));
+		if (fabs(mean - limit) > error)
+			return mean > limit;
 	}
 	return -EAGAIN;
 }
@@ -98,15 +97,12 @@ static int goes_with(struct look *l, uint32_t distance, double *mean)
 /* The smallest distance at which they stay; 0 where that is not all there is to it. */
 static int find(struct look *l, unsigned int *line)
 {
-	double mean = 0;
-	int goes = goes_with(l, 0, &mean);
+	int goes = goes_with(l, 0);
 
 	if (goes <= 0)
 		return goes ? goes : -EAGAIN;
-	/* What is flushed is in no level: far more than one that missed this. */
-	l->limit = mean / 2;
 	for (uint32_t d = METER_PLACE; d <= LINE_MOST; d *= 2) {
-		goes = goes_with(l, d, &mean);
+		goes = goes_with(l, d);
 		if (goes < 0)
 			return goes;
 		/* Those farther away stayed. */
@@ -120,9 +116,7 @@ static int find(struct look *l, unsigned int *line)
 
 int line_find(struct trial *t, const struct line_set *set, unsigned int *line)
 {
-	struct look l = {
-		.t = t, .set = set, .n = MIN(set->n, LINE_SET_MOST), .limit = set->missed / 2,
-	};
+	struct look l = { .t = t, .set = set, .n = MIN(set->n, LINE_SET_MOST) };
 	int err = -EAGAIN;
 
 	*line = 0;

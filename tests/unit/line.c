@@ -6,13 +6,19 @@
 static struct meter *meter;
 static struct trial t;
 
-static void open_machine(uint64_t seed, unsigned int line)
+static void open_machine_of(uint64_t seed, unsigned int line, unsigned int next)
 {
 	make_small_level(POLICY_LRU, PREFETCH_ALL, 64);
-	model.cache[0].line = model.cache[1].line = line;
+	model.cache[0].line = line;
+	model.cache[1].line = next;
 	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
 	trial_open(&t, meter, seed);
 	ck_assert_int_eq(trial_pages(&t, 64), 0);
+}
+
+static void open_machine(uint64_t seed, unsigned int line)
+{
+	open_machine_of(seed, line, line);
 }
 
 static void close_machine(void)
@@ -83,6 +89,15 @@ START_TEST(tells_them_by_one_at_a_time)
 }
 END_TEST
 
+/* What the next level has of a line that is gone costs far less than memory. */
+START_TEST(tells_longer_ones_than_the_next_level_has)
+{
+	open_machine_of(1, 64U << _i, 64);
+	ck_assert_uint_eq(find_line(), 64U << _i);
+	close_machine();
+}
+END_TEST
+
 static int flush_nothing(struct meter *m, const uint32_t *places, size_t n)
 {
 	(void)m;
@@ -116,6 +131,7 @@ int main(void)
 	tcase_add_loop_test(tc, tells_them_anywhere_in_their_pages, 0, 7);
 	tcase_add_loop_test(tc, tells_them_by_a_clock_of_large_steps_and_among_gaps, 0, 7);
 	tcase_add_loop_test(tc, tells_them_by_one_at_a_time, 0, 7);
+	tcase_add_loop_test(tc, tells_longer_ones_than_the_next_level_has, 0, 4);
 	tcase_add_test(tc, tells_none_where_flushing_does_nothing);
 	suite_add_tcase(suite, tc);
 	return tap_run(suite);
