@@ -27,8 +27,9 @@
 /* Shares of the lines of a draw that miss: of one, and of one that tells few classes. */
 #define MISSING		0.2
 #define MISSING_FEW	0.5
-/* A standard error, over the number of classes, that is good enough. */
+/* A standard error, over the number of classes, that is good enough; none is less. */
 #define PRECISE		0.03
+#define ERROR_LEAST	0.01
 #define NEARLY_ALL	0.9
 #define SOME		0.1
 #define SCALE_ROUNDS	4
@@ -174,6 +175,8 @@ static int count_draws(struct survey *s, struct hunt *h, const struct sweep *w, 
 	err = scale(s, h, w, n, &mean, &error);
 	s->classes_se = fabs(solve(w, (double)n, fmax(mean - error, 0)) -
 			     solve(w, (double)n, mean + error)) / 2;
+	/* Draws of all the pool are alike, but no count of its sets. */
+	s->classes_se = fmax(s->classes_se, ERROR_LEAST * s->classes);
 	return err;
 }
 
