@@ -129,14 +129,14 @@ deps-check: ## and those that `make check` needs
 
 # A second make, since pkg-config can answer only when deps are there. It has a job a CPU, if
 # nobody said how many; a third one has none, as tests start makes of their own.
-build = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+jobs = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 run: deps ## install what is needed, build, measure this machine, show the report
-	$(Q)$(build) all
+	$(Q)$(MAKE) --no-print-directory $(jobs) all
 	$(Q)$(O)/sonde report -o $(O)/report
 
 check: deps-check ## install what is needed, build, run all tests
-	$(Q)$(build) all test-programs
+	$(Q)$(MAKE) --no-print-directory $(jobs) all test-programs
 	$(Q)$(MAKE) --no-print-directory run-tests
 
 check-long: ## make check and all that takes longer
