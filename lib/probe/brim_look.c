@@ -19,18 +19,14 @@
 
 int brim_open(struct brim *b, struct hunt *h, size_t nflush, uint32_t distance)
 {
-	uint32_t last = 0;
-
 	*b = (struct brim){
 		.h = h, .npages = h->npages - nflush, .flush = h->pages + h->npages - nflush,
 		.nflush = nflush, .distance = distance,
 	};
-	for (size_t i = 0; i < h->npages; i++)
-		last = MAX(last, h->pages[i]);
 	b->page = malloc(h->npages * sizeof(*b->page));
 	b->list = malloc(h->npages * sizeof(*b->list));
 	b->places = malloc(h->npages * sizeof(*b->places));
-	b->missed = calloc((size_t)last + 1, 1);
+	b->missed = calloc((size_t)h->last + 1, 1);
 	if (!b->page || !b->list || !b->places || !b->missed) {
 		brim_close(b);
 		return -ENOMEM;

@@ -46,16 +46,11 @@ struct split {
 
 static int split_open(struct split *p, struct survey *s, struct hunt *h)
 {
-	uint32_t last = 0;
-
-	for (size_t i = 0; i < h->npages; i++)
-		last = MAX(last, h->pages[i]);
 	*p = (struct split){ .s = s, .h = h };
 	p->pages = malloc(h->npages * sizeof(*p->pages));
-	p->missed = malloc((size_t)last + 1);
+	p->missed = calloc((size_t)h->last + 1, 1);
 	if (!p->pages || !p->missed)
 		return -ENOMEM;
-	memset(p->missed, 0, (size_t)last + 1);
 	memcpy(p->pages, h->pages, h->npages * sizeof(*p->pages));
 	return 0;
 }
