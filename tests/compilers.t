@@ -73,8 +73,8 @@ run_units() {
 		threads:*/groups|threads:*/copyv_async) cases= ;;
 		threads:*|slow:*/samples|slow:*/groups|slow:*/share|slow:*/fill) continue ;;
 		slow:*/alltoall_claims|slow:*/calm) continue ;;
-		slow:*/same_sets|slow:*/servet|slow:*/memory) [ -n "${SONDE_LONG:-}" ] || continue; cases= ;;
-		slow:*/geometry|slow:*/probe_cache|slow:*/brim) [ -n "${SONDE_LONG:-}" ] || continue; cases=quick ;;
+		slow:*/same_sets|slow:*/servet|slow:*/memory|slow:*/geometry|slow:*/probe_cache|slow:*/brim)
+			[ -n "${SONDE_LONG:-}" ] || continue ;;&
 		# Its children end early, with what they had of the parent's.
 		slow:*/region) continue ;;
 		# Its search counts mappings, and one test dies on purpose.
