@@ -60,6 +60,7 @@ void ground_prepare(struct ground *w, struct survey *s, unsigned int above)
 	s->t = w->t;
 	s->first = &w->g->first;
 	s->above = above;
+	s->is_quiet = !w->t->meter->is_guest;
 	s->pages = w->pool;
 	s->npages = w->npool;
 	if (s->exact) {

@@ -17,6 +17,8 @@
 #define POOL_PAGES_MOST	16384
 /* Of a pool, lines that begin to overflow the level, at most. */
 #define POOL_RISE	0.45
+/* Pages of it over classes, at least: so that there are enough to look for them at other offsets. */
+#define POOL_MEMBERS	14
 /* Surveys of the second level that wash nothing, and in a guest; then those that do. */
 #define GENTLE		4
 #define GENTLE_GUEST	6
@@ -49,11 +51,16 @@ static uint64_t patience(const struct ground *w, unsigned int i)
 	return w->t->meter->is_guest ? MIN((uint64_t)SURVEY_HASTE << i / HASTY, PATIENT) : 0;
 }
 
-/* The power of two that estimates of classes which differ most likely mean. 0 if it is far off. */
+/*
+ * What estimates of classes which differ most likely mean: what draws do, if that is far from a
+ * power of two, else one. 0 if it is far off.
+ */
 static double likely_classes(const struct survey *s)
 {
 	double octaves = log2(s->classes);
 
+	if (told_is_uneven(s))
+		return told_drawn(s);
 	return fabs(octaves - round(octaves)) < LIKELY_OCTAVES ? exp2(round(octaves)) : 0;
 }
 
@@ -192,13 +199,28 @@ static int split_second(struct ground *w, struct survey *s)
 	return err;
 }
 
-/* One more survey, what it is to know given. 0, -errno. */
+/*
+ * Whether estimates leave it open if its sets are a power of two: members are off by a tenth or two,
+ * and draws tell nothing of an exclusive level.
+ */
+static int is_open(const struct survey *s)
+{
+	return !s->sorted && s->classes > 0 && told_has_ways(s) &&
+	       (s->drawn <= 0 || !told_is_sized(s) || told_is_uneven(s));
+}
+
+/*
+ * One more survey, what it is to know given. Where nothing disturbs, classes are counted if it takes
+ * that. 0, -errno.
+ */
 static int survey_second(struct ground *w, struct survey *s)
 {
 	int err = ground_survey(w, s, w->g->first.ways);
 
-	return err || s->brief ? err :
-	       survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));
+	if (err || s->brief)
+		return err;
+	err = survey_single(s, MAX(w->g->first.way_bytes / METER_CHUNK, 1));
+	return err || w->t->meter->is_guest || !is_open(s) ? err : survey_count_all(s);
 }
 
 /*
@@ -221,6 +243,15 @@ static int survey_few(struct ground *w, struct survey *s)
 		return MIN(err, 0);
 	*s = few;
 	return 1;
+}
+
+/* Whether a larger pool would tell more. */
+static int is_too_small(const struct ground *w, const struct survey *s)
+{
+	const double pool = (double)w->npool;
+
+	return !s->seen || (double)s->rise > POOL_RISE * pool ||
+	       (s->ways && (s->classes <= 0 || s->classes * POOL_MEMBERS > pool));
 }
 
 /*
@@ -259,9 +290,7 @@ int geometry_second(struct ground *w, struct survey *s)
 		if (err)
 			return MIN(err, 0);
 		err = survey_second(w, s);
-		if ((!s->seen || (double)s->rise > POOL_RISE * (double)w->npool ||
-		     (s->ways && s->classes <= 0)) &&
-		    w->nsecond < POOL_PAGES_MOST)
+		if (is_too_small(w, s) && w->nsecond < POOL_PAGES_MOST)
 			w->nsecond *= POOL_GROWS;
 		told = err ? err : check_size(w, s);
 		if (told >= 0 && !told_enough(s) && s->rise && s->rise < CROWDED * s->above &&

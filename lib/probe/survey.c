@@ -331,7 +331,7 @@ static void vote(struct survey *s)
 	if (before && s->ways != before) {
 		s->nestimates = 0;
 		s->nmembers = 0;
-		s->by_members = s->classes = 0;
+		s->by_members = s->classes = s->drawn = 0;
 	}
 }
 
@@ -458,8 +458,9 @@ static int study(struct survey *s, struct hunt *h, const struct class *c)
 	if (s->holding == HOLDING_UNKNOWN)
 		judge_holding(s, h, c);
 	err = find_line(s, h, c);
-	/* Draws tell less where members do, unless something disturbs. */
-	return err || (h->singly && s->by_members > 0) ? err : survey_draw(s, h);
+	/* Nor do draws tell an exclusive level, and members do, if nothing disturbs. */
+	return err || (h->singly && s->by_members > 0 &&
+		       (s->exact || s->holding == HOLDING_OTHER)) ? err : survey_draw(s, h);
 }
 
 int survey_resume(struct survey *s, struct hunt *h)

@@ -62,6 +62,7 @@ enum holding {
  * @wanted: classes to look at; 0: SURVEY_CLASSES. @looked at so far: called again, it goes on
  * @exact: whether the classes are to be counted one by one, and the pool's lines
  *         share a set of a level that is indexed by frames, so nothing folds
+ * @is_quiet: nothing disturbs, so nobody has ways of it
  * @is_near: the next level is taken to be near: a miss costs two hits more at most
  * @washes: see struct hunt
  * @ways_before: ways of the classes that were found by earlier surveys, @votes_before of
@@ -89,6 +90,7 @@ enum holding {
  *            by one; @nestimates of them
  * @estimate_se: their standard errors
  * @agreed: how many of them agree with @by_members
+ * @drawn: @classes by these; 0 if none does, or the level is exclusive
  * @held: lines at all offsets have shown that it is of the size that all this makes
  * @fold: offsets in a page at which a line may share a set with one at a given
  *        offset, where the index mixes bits of the offset with others; else 1; 0: not known
@@ -108,7 +110,7 @@ struct survey {
 	uint32_t *pages;
 	size_t npages;
 	double second_hit, second_lines;
-	int brief, exact, is_near, washes;
+	int brief, exact, is_quiet, is_near, washes;
 	unsigned int wanted, looked;
 	unsigned int ways_before, votes_before;
 	uint64_t patience, until;
@@ -124,6 +126,7 @@ struct survey {
 	double by_members, members_se;
 	double estimate[SURVEY_CLASSES], estimate_se[SURVEY_CLASSES];
 	unsigned int nestimates, agreed;
+	double drawn;
 	int held;
 	unsigned int fold, folded;
 	int doubtful;
@@ -138,7 +141,7 @@ struct survey {
 	size_t nflush;
 };
 
-/* Odd factors of a second level's ways, at most. */
+/* Odd factors of a second level's ways, at most; but for those of 18 (told.c). */
 #define SURVEY_ODD_WAYS	5
 
 /* 0, -ENOMEM, -ECANCELED. @t, @first, @above and the pool are given. */

@@ -223,12 +223,14 @@ static void combine(struct survey *s)
 		x_se = fmax(x_se, s->estimate_se[i]);
 	}
 	s->agreed = members > 0 ? n : 0;
+	s->drawn = 0;
 	/* Without members all count. */
 	if (!n || (members > 0 && s->holding == HOLDING_OTHER)) {
 		s->classes = members;
 		s->classes_se = se;
 	} else {
 		take_median(s, x, n, x_se);
+		s->drawn = s->classes;
 	}
 }
 

@@ -97,16 +97,17 @@ static int overflow_at(struct survey *s, struct hunt *h, const struct fold *f,
 /*
  * Whether a line of @pages at @other shares the class's set. It does if they overflow
  * it with lines of the class and do not with lines of pages in no role: what
- * prefetchers bring besides may overflow sets as well. Asked in turns: few have one,
- * and many may be disturbed. -errno.
+ * prefetchers bring besides may overflow sets as well, and so may the flush lines of few
+ * sets: to *@crowded, one more. Asked in turns: few have one, and many may be disturbed. -errno.
  */
 static int is_congruent(struct survey *s, struct hunt *h, const struct fold *f,
-			const uint32_t *pages, uint32_t other)
+			const uint32_t *pages, uint32_t other, int *crowded)
 {
 	int over = overflow_at(s, h, f, f->c->page, pages, other);
 
 	for (int i = 0; i < AGAIN && over > 0; i++) {
 		over = !overflow_at(s, h, f, f->from + f->n, pages, other);
+		*crowded += !over;
 		if (over > 0)
 			over = overflow_at(s, h, f, f->c->page, pages, other);
 	}
@@ -121,21 +122,21 @@ static int is_enough(int hits, int own)
 /*
  * In how many groups of pages one does, until they are enough, and in how many at the
  * class's own offset, to *@own: taken in turns, as what disturbs the one then disturbs
- * the other. -errno.
+ * the other. In *@crowded they did without the class. -errno.
  */
 static int count_congruent(struct survey *s, struct hunt *h, const struct fold *f,
-			   uint32_t other, int *own)
+			   uint32_t other, int *own, int *crowded)
 {
 	const size_t group = group_of(s);
-	int hits = 0, over;
+	int hits = 0, over, own_crowded = 0;
 
-	*own = 0;
+	*own = *crowded = 0;
 	for (size_t first = 0; first + group <= f->n && s->t->loads < s->until; first += group) {
-		over = is_congruent(s, h, f, f->from + first, h->offset);
+		over = is_congruent(s, h, f, f->from + first, h->offset, &own_crowded);
 		if (over < 0)
 			return over;
 		*own += over;
-		over = is_congruent(s, h, f, f->from + first, other);
+		over = is_congruent(s, h, f, f->from + first, other, crowded);
 		if (over < 0)
 			return over;
 		hits += over;
@@ -157,22 +158,23 @@ static double expect_congruent(const struct survey *s, size_t n)
  * Whether the class has lines at @other, too, to *@is_folded. Asked without flushing
  * lines there and with it, as the level above may keep them, or lines that flush them.
  * Lines that are seen are there, but a look that does not even see those at the own
- * offset, which are among the pages, is no look: a no needs both.
+ * offset, which are among the pages, is no look, nor is one that would see them without
+ * the class: a no needs both.
  */
 static int ask_fold(struct survey *s, struct hunt *h, struct fold *f, uint32_t other,
 		    int *is_folded)
 {
 	const double expected = expect_congruent(s, f->n);
-	int hits, own, looks = 0, some = 0;
+	int hits, own, crowded, looks = 0, some = 0;
 	double seen;
 
 	*is_folded = 0;
 	for (f->flush_other = 0; f->flush_other < 2 && !*is_folded; f->flush_other++) {
-		hits = count_congruent(s, h, f, other, &own);
+		hits = count_congruent(s, h, f, other, &own, &crowded);
 		if (hits < 0)
 			return hits;
 		seen = expected;
-		if (own >= HITS && own > SHARE * expected) {
+		if (own >= HITS && own > SHARE * expected && crowded <= SHARE * own) {
 			looks++;
 			seen = fmin(own, expected);
 		}

@@ -20,17 +20,18 @@
 #define SORTED_LEAST	4
 /* Classes by members over those that were drawn, at most. */
 #define FEW_MEMBERS	1.3
+/* The share that draws are off by, at most. */
+#define DRAWS_ERROR	0.09
 /* Standard errors that members differ from a count by, at most. */
 #define MEMBERS_ERRORS	3.5
 
 /*
- * The integer within the error of @x, which is that of estimates unless it was counted, whose odd
- * factor is the least: sets are powers of two, or slices of powers of two.
+ * The integer that @x may be, whose odd factor is the least: sets are powers of two, or slices of
+ * powers of two.
  */
-static double simplest(double x, double se, int is_counted)
+static double simplest_within(double x, double slack)
 {
 	double best = round(x), best_odd = INFINITY, odd;
-	double slack = se > 0 ? fmax(2 * se, is_counted ? 0 : ESTIMATE_ERROR * x) : 0;
 
 	for (double i = fmax(ceil(x - slack), 1); i <= x + slack; i++) {
 		odd = odd_factor(i);
@@ -42,6 +43,12 @@ static double simplest(double x, double se, int is_counted)
 	return best;
 }
 
+/* The same of @x with an error, which is that of estimates unless it was counted. */
+static double simplest(double x, double se, int is_counted)
+{
+	return simplest_within(x, se > 0 ? fmax(2 * se, is_counted ? 0 : ESTIMATE_ERROR * x) : 0);
+}
+
 double told_page_classes(const struct survey *s)
 {
 	const int is_counted = s->exact && s->sorted;
@@ -49,15 +56,24 @@ double told_page_classes(const struct survey *s)
 	return simplest(s->classes, s->classes_se, is_counted) / (s->fold ? s->fold : 1);
 }
 
+/* Ways that second levels have: 18 is a Tremont's, or what two strangers leave of 20. */
+static int are_usual(const struct survey *s)
+{
+	const unsigned int odd = (unsigned int)odd_factor(s->ways);
+
+	return odd <= SURVEY_ODD_WAYS ||
+	       (odd == 9 && odd < s->ways && s->is_quiet && s->holding == HOLDING_ALSO);
+}
+
 /*
  * Whether others' lines seem to stay in its sets, which leaves them fewer ways, and fewer
- * members than draws find. No second level has such ways.
+ * members than draws find.
  */
 static int has_strangers(const struct survey *s)
 {
 	if (s->sorted || s->exact)
 		return 0;
-	return odd_factor(s->ways) > SURVEY_ODD_WAYS ||
+	return !are_usual(s) ||
 	       (s->nestimates && s->by_members > FEW_MEMBERS * s->classes);
 }
 
@@ -93,6 +109,19 @@ static int has_classes(const struct survey *s)
 	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
 }
 
+int told_is_uneven(const struct survey *s)
+{
+	double octaves = log2(s->drawn);
+
+	return !s->sorted && s->drawn > 0 &&
+	       fabs(s->drawn / exp2(round(octaves)) - 1) > DRAWS_ERROR;
+}
+
+double told_drawn(const struct survey *s)
+{
+	return simplest_within(s->drawn, DRAWS_ERROR / 2 * s->drawn);
+}
+
 int told_is_disputed(const struct survey *s)
 {
 	unsigned int absurd = 0;
@@ -113,7 +142,7 @@ static int is_consistent(const struct survey *s)
 	double more;
 
 	if ((s->held ? votes(s) : s->votes) < 2 || !s->line || s->doubtful || has_strangers(s) ||
-	    (told_is_disputed(s) && s->sorted < SORTED_LEAST))
+	    told_is_uneven(s) || (told_is_disputed(s) && s->sorted < SORTED_LEAST))
 		return 0;
 	for (unsigned int i = 0; i < s->nsweeps; i++) {
 		if (s->sweep[i].ways != s->ways)

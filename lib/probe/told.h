@@ -25,6 +25,15 @@ double told_page_classes(const struct survey *s);
 int told_has_ways(const struct survey *s);
 
 /*
+ * Whether draws, which tell a level that is not exclusive to some per cent, mean sets that are no
+ * power of two. Nobody is sure of that but who counts them.
+ */
+int told_is_uneven(const struct survey *s);
+
+/* How many classes they mean then. */
+double told_drawn(const struct survey *s);
+
+/*
  * Whether some class has other ways. Where lines at all offsets show the size, those that no
  * level has do not count: something disturbed.
  */

@@ -261,6 +261,73 @@ START_TEST(takes_draws_that_are_all_alike_for_no_count)
 }
 END_TEST
 
+/* Members are off by a tenth: 56, 10 and 7 classes had been 64 and 8. */
+static const struct machine_cache uneven[] = {
+	{ .bytes = 1792 * KIB, .ways = 16, .cycles = 16, .policy = POLICY_PLRU,
+	  .index = INDEX_SLICED, .slices = 7, .inclusion = INCLUSIVE },
+	{ .bytes = 640 * KIB, .ways = 16, .cycles = 13 },
+	{ .bytes = 896 * KIB, .ways = 8, .cycles = 13, .policy = POLICY_RANDOM,
+	  .inclusion = EXCLUSIVE },
+};
+
+START_TEST(counts_sets_that_are_no_power_of_two)
+{
+	model.cache[1] = uneven[_i];
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, model.cache[1].bytes, model.cache[1].ways, 64);
+	ck_assert_uint_gt(g->level[1].survey.sorted, 0);
+}
+END_TEST
+
+/* Nobody counts in a guest: none of these is told surely. */
+START_TEST(is_not_sure_of_a_number_that_nobody_counted)
+{
+	model.cache[1] = uneven[_i];
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.is_guest = 1;
+	find(1);
+	ck_assert_uint_gt(g->nlevels, 1);
+	if (g->level[1].size)
+		ck_assert_double_lt(g->level[1].confidence, 0.95);
+}
+END_TEST
+
+/* Of 512 classes a pool of 4096 pages has too few members to look for them at other offsets. */
+START_TEST(takes_a_larger_pool_for_many_classes)
+{
+	model.cache[0].bytes = 8 * KIB;
+	model.cache[0].ways = 4;
+	model.cache[1] = (struct machine_cache){
+		.bytes = 4 * MIB, .ways = 8, .cycles = 19, .index = INDEX_XOR,
+		.policy = POLICY_QLRU_H11_M1_R0_U0,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	assert_level(1, 4 * MIB, 8, 64);
+}
+END_TEST
+
+/*
+ * Of four classes the lines that flush the first level at two offsets overflow some set by
+ * themselves, so nobody sees that offsets share sets: twice the size had been sure.
+ */
+START_TEST(is_not_sure_where_flush_lines_crowd_few_sets)
+{
+	model.cache[0] = (struct machine_cache){
+		.bytes = 32 * KIB, .ways = 8, .line = 128, .cycles = 4, .policy = POLICY_MRU,
+	};
+	model.cache[1] = (struct machine_cache){
+		.bytes = 96 * KIB, .ways = 12, .line = 128, .cycles = 9, .policy = POLICY_SRRIP,
+		.index = INDEX_XOR, .inclusion = EXCLUSIVE,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find(1);
+	if (g->nlevels > 1 && g->level[1].size && g->level[1].size != 96 * KIB)
+		ck_assert_double_lt(g->level[1].confidence, 0.95);
+}
+END_TEST
+
 /* Pages a way of the first level apart have few of its sets to be in. */
 START_TEST(needs_few_lines_of_a_first_level_of_two_ways)
 {
@@ -391,6 +458,10 @@ int main(void)
 	tcase_add_test(tc, tells_a_second_level_above_one_that_duels);
 	tcase_add_loop_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two, 0, 4);
 	tcase_add_loop_test(tc, takes_draws_that_are_all_alike_for_no_count, 1, 4);
+	tcase_add_loop_test(tc, counts_sets_that_are_no_power_of_two, 0, 3);
+	tcase_add_loop_test(tc, is_not_sure_of_a_number_that_nobody_counted, 0, 2);
+	tcase_add_test(tc, takes_a_larger_pool_for_many_classes);
+	tcase_add_test(tc, is_not_sure_where_flush_lines_crowd_few_sets);
 	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
 	tcase_add_loop_test(tc, counts_the_sets_of_a_fifo_with_a_mixed_index, 0, 2);
 	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);

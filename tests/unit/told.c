@@ -97,6 +97,41 @@ START_TEST(tells_no_number_of_classes_that_sets_do_not_make)
 }
 END_TEST
 
+/* Unless it is exclusive draws tell how many, to some per cent: 7 are not 8, whatever else fits. */
+START_TEST(is_not_sure_of_what_draws_contradict)
+{
+	struct survey s = make_survey();
+
+	s.held = 1;
+	s.drawn = 8.6;
+	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
+	s.drawn = 7.1;
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+	ck_assert_int_eq(told_enough(&s), 0);
+	ck_assert_double_eq(told_drawn(&s), 7);
+	s.classes = s.sorted = 7;
+	s.classes_se = 0;
+	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
+}
+END_TEST
+
+/* A Tremont's second level; two strangers in one of twenty leave as many. */
+START_TEST(tells_eighteen_ways_where_nothing_disturbs)
+{
+	struct survey s = make_survey();
+
+	s.ways = 18;
+	ck_assert_int_eq(told_has_ways(&s), 0);
+	s.is_quiet = 1;
+	ck_assert_int_eq(told_has_ways(&s), 1);
+	s.holding = HOLDING_OTHER;
+	ck_assert_int_eq(told_has_ways(&s), 0);
+	s.holding = HOLDING_ALSO;
+	s.ways = 9;
+	ck_assert_int_eq(told_has_ways(&s), 0);
+}
+END_TEST
+
 /* 59 counted, and lines left that make one more or two: not 64, which is near. */
 START_TEST(takes_no_count_of_a_third_level_for_a_rounder_one)
 {
@@ -140,6 +175,8 @@ int main(void)
 	tcase_add_test(tc, counts_classes_of_earlier_surveys_of_what_is_shown);
 	tcase_add_test(tc, is_not_disputed_by_classes_that_agreed_on_more);
 	tcase_add_test(tc, tells_no_number_of_classes_that_sets_do_not_make);
+	tcase_add_test(tc, is_not_sure_of_what_draws_contradict);
+	tcase_add_test(tc, tells_eighteen_ways_where_nothing_disturbs);
 	tcase_add_test(tc, takes_no_count_of_a_third_level_for_a_rounder_one);
 	tcase_add_test(tc, holds_what_was_seen_to_fit);
 	suite_add_tcase(suite, tc);
