@@ -245,6 +245,20 @@ static int survey_few(struct ground *w, struct survey *s)
 	return 1;
 }
 
+/* What the next survey, @asked, is to know of this one. */
+static void remember(struct survey *asked, const struct survey *s)
+{
+	if (s->ways && s->ways != asked->ways_before)
+		asked->votes_before = asked->ndrawn = 0;
+	asked->votes_before += s->votes;
+	asked->ways_before = s->ways ? s->ways : s->ways_before;
+	asked->nmembers = s->nmembers;
+	memcpy(asked->found, s->found, sizeof(asked->found));
+	memcpy(asked->tested, s->tested, sizeof(asked->tested));
+	if (s->drawn > 0 && asked->ndrawn < SURVEY_DRAWN)
+		asked->drawn_before[asked->ndrawn++] = s->drawn;
+}
+
 /* Whether a larger pool would tell more. */
 static int is_too_small(const struct ground *w, const struct survey *s)
 {
@@ -267,13 +281,7 @@ int geometry_second(struct ground *w, struct survey *s)
 	int err, told, calm;
 
 	for (unsigned int i = 0; i < gentle + WASHED; i++) {
-		if (s->ways && s->ways != asked.ways_before)
-			asked.votes_before = 0;
-		asked.votes_before += s->votes;
-		asked.ways_before = s->ways ? s->ways : s->ways_before;
-		asked.nmembers = s->nmembers;
-		memcpy(asked.found, s->found, sizeof(asked.found));
-		memcpy(asked.tested, s->tested, sizeof(asked.tested));
+		remember(&asked, s);
 		*s = asked;
 		err = i && w->t->ncpus > 1 ? calm_seek(w->t, &w->g->first, &calm) : 0;
 		if (err)

@@ -23,6 +23,8 @@
 #define SURVEY_CLASSES	3
 /* Classes whose members tell how many there are. */
 #define SURVEY_MEMBERS	16
+/* Surveys whose draws count together. */
+#define SURVEY_DRAWN	8
 /* Most classes that are counted one by one. */
 #define SURVEY_SORTED	160
 
@@ -66,7 +68,7 @@ enum holding {
  * @is_near: the next level is taken to be near: a miss costs two hits more at most
  * @washes: see struct hunt
  * @ways_before: ways of the classes that were found by earlier surveys, @votes_before of
- *                them: @found and @tested are about those
+ *                them: @found, @tested and @drawn_before are about those
  * @patience: loads that a class is looked for; 0: some seconds of them for all
  * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
@@ -91,6 +93,7 @@ enum holding {
  * @estimate_se: their standard errors
  * @agreed: how many of them agree with @by_members
  * @drawn: @classes by these; 0 if none does, or the level is exclusive
+ * @drawn_before: the same of @ndrawn earlier surveys
  * @held: lines at all offsets have shown that it is of the size that all this makes
  * @fold: offsets in a page at which a line may share a set with one at a given
  *        offset, where the index mixes bits of the offset with others; else 1; 0: not known
@@ -126,7 +129,8 @@ struct survey {
 	double by_members, members_se;
 	double estimate[SURVEY_CLASSES], estimate_se[SURVEY_CLASSES];
 	unsigned int nestimates, agreed;
-	double drawn;
+	double drawn, drawn_before[SURVEY_DRAWN];
+	unsigned int ndrawn;
 	int held;
 	unsigned int fold, folded;
 	int doubtful;

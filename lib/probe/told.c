@@ -4,7 +4,9 @@
  * and how sure that is.
  */
 #include <math.h>
+#include <string.h>
 
+#include <sonde/stats.h>
 #include "odd_factor.h"
 #include "told.h"
 
@@ -109,17 +111,30 @@ static int has_classes(const struct survey *s)
 	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
 }
 
+/* Classes by draws of all surveys; 0 if those of the last tell none. */
+static double drawn(const struct survey *s)
+{
+	double x[SURVEY_DRAWN + 1];
+
+	if (s->drawn <= 0)
+		return 0;
+	memcpy(x, s->drawn_before, s->ndrawn * sizeof(*x));
+	x[s->ndrawn] = s->drawn;
+	sonde_stats_sort(x, s->ndrawn + 1);
+	return sonde_stats_median(x, s->ndrawn + 1);
+}
+
 int told_is_uneven(const struct survey *s)
 {
-	double octaves = log2(s->drawn);
+	const double classes = drawn(s);
 
-	return !s->sorted && s->drawn > 0 &&
-	       fabs(s->drawn / exp2(round(octaves)) - 1) > DRAWS_ERROR;
+	return !s->sorted && classes > 0 &&
+	       fabs(classes / exp2(round(log2(classes))) - 1) > DRAWS_ERROR;
 }
 
 double told_drawn(const struct survey *s)
 {
-	return simplest_within(s->drawn, DRAWS_ERROR / 2 * s->drawn);
+	return simplest_within(drawn(s), DRAWS_ERROR / 2 * drawn(s));
 }
 
 int told_is_disputed(const struct survey *s)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a survey amounts to. */
+#include <string.h>
+
 #include "../../lib/probe/told.h"
 #include "tap.h"
 
@@ -109,6 +111,12 @@ START_TEST(is_not_sure_of_what_draws_contradict)
 	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
 	ck_assert_int_eq(told_enough(&s), 0);
 	ck_assert_double_eq(told_drawn(&s), 7);
+	/* What earlier surveys drew counts as much. */
+	s.drawn = 7.5;
+	ck_assert_int_eq(told_is_uneven(&s), 0);
+	memcpy(s.drawn_before, (double []){ 7.0, 6.9, 7.1 }, 3 * sizeof(double));
+	s.ndrawn = 3;
+	ck_assert_int_eq(told_is_uneven(&s), 1);
 	s.classes = s.sorted = 7;
 	s.classes_se = 0;
 	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
