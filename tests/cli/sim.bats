@@ -123,3 +123,17 @@ refused() {
 	has "${lines[2]}" "left out"
 	[ "${lines[3]}" = "1 of 1 caches right, 0 unknown, 1 confidently wrong" ]
 }
+
+@test "machines that nobody built are the same for a seed, and make a table" {
+	"$SOURCE/tests/sim/made-up" --seed 2 --machines 3 >once.tsv
+	"$SOURCE/tests/sim/made-up" --seed 2 --machines 3 >twice.tsv
+	cmp once.tsv twice.tsv
+	run --separate-stderr "$CACHES" --levels 1 once.tsv
+	[ "$status" -eq 0 ]
+	has "$output" "of 3 caches right"
+	"$SOURCE/tests/sim/made-up" --third --machines 3 >three.tsv
+	[ "$(cut -f 2 three.tsv | grep -c 3)" -eq 3 ]
+	run --separate-stderr "$SOURCE/tests/sim/made-up" --machines 0
+	[ "$status" -eq 2 ]
+	has "$stderr" "give 1 or more"
+}

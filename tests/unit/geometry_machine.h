@@ -41,16 +41,21 @@ static inline void drop_machine(void)
 	free(g);
 }
 
-static inline void find_in(size_t bytes, uint64_t seed)
+static inline void find_levels(unsigned int levels, size_t bytes, uint64_t seed)
 {
 	struct meter *meter;
 	struct trial t;
 
 	ck_assert_int_eq(machine_open(&meter, &model, seed), 0);
 	trial_open(&t, meter, seed);
-	ck_assert_int_eq(geometry_find(&t, bytes, 0, g), 0);
+	ck_assert_int_eq(geometry_find(&t, bytes, levels, g), 0);
 	trial_close(&t);
 	meter->ops->close(meter);
+}
+
+static inline void find_in(size_t bytes, uint64_t seed)
+{
+	find_levels(0, bytes, seed);
 }
 
 static inline void find(uint64_t seed)
