@@ -157,10 +157,9 @@ static int check_size(struct ground *w, struct survey *s)
 		return check_small(w, s, s->ways * classes * METER_CHUNK);
 	if (holds == -ERANGE)
 		return told_is_sized(s);
-	/* All sets that lines at one offset fall into were counted, and no others share them. */
-	if (s->sorted && s->fold == 1)
-		twice = 0;
-	else if (holds == HOLDS_MORE || (holds == HOLDS_THIS && s->doubtful))
+	/* If not all sets that lines at one offset fall into were counted, or others share them. */
+	if ((!s->sorted || s->fold != 1) &&
+	    (holds == HOLDS_MORE || (holds == HOLDS_THIS && s->doubtful)))
 		twice = may_be_twice(w, s, s->ways * classes * METER_CHUNK);
 	if (holds < 0 || twice < 0)
 		return MIN(holds, twice);

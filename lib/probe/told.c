@@ -134,7 +134,9 @@ int told_is_uneven(const struct survey *s)
 
 double told_drawn(const struct survey *s)
 {
-	return simplest_within(drawn(s), DRAWS_ERROR / 2 * drawn(s));
+	const double classes = drawn(s);
+
+	return simplest_within(classes, DRAWS_ERROR / 2 * classes);
 }
 
 int told_is_disputed(const struct survey *s)
