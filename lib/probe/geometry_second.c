@@ -247,11 +247,19 @@ static int survey_few(struct ground *w, struct survey *s)
 	return 1;
 }
 
-/* What the next survey, @asked, is to know of this one. */
+/*
+ * What the next survey, @asked, is to know of this one. Votes for other ways take from those
+ * before, until these are gone.
+ */
 static void remember(struct survey *asked, const struct survey *s)
 {
-	if (s->ways && s->ways != asked->ways_before)
+	if (s->ways && s->ways != asked->ways_before) {
+		if (s->votes < asked->votes_before) {
+			asked->votes_before -= s->votes;
+			return;
+		}
 		asked->votes_before = asked->ndrawn = 0;
+	}
 	asked->votes_before += s->votes;
 	asked->ways_before = s->ways ? s->ways : s->ways_before;
 	asked->nmembers = s->nmembers;

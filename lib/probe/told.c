@@ -111,17 +111,21 @@ static int has_classes(const struct survey *s)
 	       fabs(s->classes - classes) < fmax(0.12 * classes, 0.3);
 }
 
-/* Classes by draws of all surveys; 0 if those of the last tell none. */
+/*
+ * Classes by draws of all surveys of a level of these ways, 0 if none tells them. Those of
+ * earlier ones may not have known that it is exclusive.
+ */
 static double drawn(const struct survey *s)
 {
+	const int is_same = s->ways == s->ways_before && s->holding != HOLDING_OTHER;
+	unsigned int n = is_same ? s->ndrawn : 0;
 	double x[SURVEY_DRAWN + 1];
 
-	if (s->drawn <= 0)
-		return 0;
-	memcpy(x, s->drawn_before, s->ndrawn * sizeof(*x));
-	x[s->ndrawn] = s->drawn;
-	sonde_stats_sort(x, s->ndrawn + 1);
-	return sonde_stats_median(x, s->ndrawn + 1);
+	memcpy(x, s->drawn_before, n * sizeof(*x));
+	if (s->drawn > 0)
+		x[n++] = s->drawn;
+	sonde_stats_sort(x, n);
+	return n ? sonde_stats_median(x, n) : 0;
 }
 
 int told_is_uneven(const struct survey *s)
@@ -200,6 +204,9 @@ double told_confidence(const struct survey *s)
 {
 	if (!s->sorted && !s->held &&
 	    (s->holding == HOLDING_OTHER || s->exact))
+		return TOLD_DOUBTFUL;
+	/* By members alone, which are off by a tenth: its sets may be no power of two. */
+	if (!s->sorted && !s->exact && s->by_members > 0 && drawn(s) <= 0)
 		return TOLD_DOUBTFUL;
 	/* How many sets of the level above share one is told by draws, with few sets not well. */
 	if (s->exact && s->holding != HOLDING_ALSO && s->classes < TOLD_DRAWN_LEAST)

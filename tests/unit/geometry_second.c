@@ -64,20 +64,23 @@ START_TEST(is_not_misled_by_hits_that_hide_translation)
 END_TEST
 
 /*
- * In a guest its sets are estimated, not counted. Lines at all offsets show whether it holds
- * so many, if it holds far more than the first.
+ * In a guest the sets of an exclusive level are estimated by members, not counted. Lines at all
+ * offsets show that it holds neither half as much nor twice, if that is far more than the first;
+ * nothing shows that it is not an eighth less or more.
  */
-START_TEST(is_sure_of_the_size_of_an_exclusive_level_if_lines_show_it)
+START_TEST(is_not_sure_of_the_sets_of_an_exclusive_level_in_a_guest)
 {
+	static const uint64_t bytes[] = { 128 * KIB, 256 * KIB, 224 * KIB };
+
 	model.is_guest = 1;
-	model.cache[1].bytes = _i ? 256 * KIB : 128 * KIB;
+	model.cache[1].bytes = bytes[_i];
 	model.cache[1].inclusion = EXCLUSIVE;
-	model.cache[1].index = INDEX_XOR;
+	model.cache[1].index = _i < 2 ? INDEX_XOR : INDEX_BITS;
 	memset(&model.cache[2], 0, sizeof(model.cache[2]));
 	find(1);
 	ck_assert_int_eq(g->level[1].survey.holding, HOLDING_OTHER);
-	ck_assert_int_eq(g->level[1].confidence >= 0.95, _i);
-	if (_i)
+	ck_assert_double_lt(g->level[1].confidence, 0.9);
+	if (_i == 1)
 		ck_assert_uint_eq(g->level[1].size, 256 * KIB);
 }
 END_TEST
@@ -468,7 +471,7 @@ int main(void)
 	tcase_add_test(tc, sees_that_an_index_mixes_bits_of_the_offset);
 	tcase_add_test(tc, tells_an_exclusive_level_and_its_size);
 	tcase_add_loop_test(tc, is_not_misled_by_hits_that_hide_translation, 0, 3);
-	tcase_add_loop_test(tc, is_sure_of_the_size_of_an_exclusive_level_if_lines_show_it, 0, 2);
+	tcase_add_loop_test(tc, is_not_sure_of_the_sets_of_an_exclusive_level_in_a_guest, 0, 3);
 	tcase_add_test(tc, counts_what_an_exclusive_second_level_holds);
 	tcase_add_loop_test(tc, tells_an_exclusive_second_level_that_keeps_strangers, 0, 2);
 	tcase_add_loop_test(tc, tells_large_private_second_levels, 0,

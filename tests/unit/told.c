@@ -116,8 +116,36 @@ START_TEST(is_not_sure_of_what_draws_contradict)
 	ck_assert_int_eq(told_is_uneven(&s), 0);
 	memcpy(s.drawn_before, (double []){ 7.0, 6.9, 7.1 }, 3 * sizeof(double));
 	s.ndrawn = 3;
+	s.ways_before = s.ways;
 	ck_assert_int_eq(told_is_uneven(&s), 1);
+	/* Also where the last draws nothing; not if they found other ways. */
+	s.drawn = 0;
+	ck_assert_int_eq(told_is_uneven(&s), 1);
+	ck_assert_double_eq(told_drawn(&s), 7);
+	s.ways_before = s.ways - 1;
+	ck_assert_int_eq(told_is_uneven(&s), 0);
+	s.drawn = 7.1;
 	s.classes = s.sorted = 7;
+	s.classes_se = 0;
+	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
+}
+END_TEST
+
+/* Of an exclusive level draws tell nothing, and 7 of 8 sets may be what members see. */
+START_TEST(is_not_sure_by_members_alone)
+{
+	struct survey s = make_survey();
+
+	s.held = 1;
+	s.holding = HOLDING_OTHER;
+	s.by_members = 7.6;
+	s.members_se = 0.8;
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+	s.drawn_before[0] = 8;
+	s.ndrawn = 1;
+	s.ways_before = s.ways;
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+	s.sorted = (size_t)s.classes;
 	s.classes_se = 0;
 	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
 }
@@ -184,6 +212,7 @@ int main(void)
 	tcase_add_test(tc, is_not_disputed_by_classes_that_agreed_on_more);
 	tcase_add_test(tc, tells_no_number_of_classes_that_sets_do_not_make);
 	tcase_add_test(tc, is_not_sure_of_what_draws_contradict);
+	tcase_add_test(tc, is_not_sure_by_members_alone);
 	tcase_add_test(tc, tells_eighteen_ways_where_nothing_disturbs);
 	tcase_add_test(tc, takes_no_count_of_a_third_level_for_a_rounder_one);
 	tcase_add_test(tc, holds_what_was_seen_to_fit);
