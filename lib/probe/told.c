@@ -143,6 +143,12 @@ double told_drawn(const struct survey *s)
 	return simplest_within(classes, DRAWS_ERROR / 2 * classes);
 }
 
+/* They are off by a tenth and more: its sets may be no power of two. */
+static int is_by_members_alone(const struct survey *s)
+{
+	return !s->sorted && !s->exact && s->by_members > 0 && drawn(s) <= 0;
+}
+
 int told_is_disputed(const struct survey *s)
 {
 	unsigned int absurd = 0;
@@ -192,7 +198,10 @@ int told_is_sized(const struct survey *s)
 
 int told_enough(const struct survey *s)
 {
-	return s->ways && (s->brief || (is_consistent(s) && has_classes(s)));
+	/* Draws may tell it the next time, but of an exclusive level. */
+	const int may_be_drawn = is_by_members_alone(s) && s->holding != HOLDING_OTHER;
+
+	return s->ways && (s->brief || (is_consistent(s) && has_classes(s) && !may_be_drawn));
 }
 
 int told_is_counted(const struct survey *s)
@@ -205,8 +214,7 @@ double told_confidence(const struct survey *s)
 	if (!s->sorted && !s->held &&
 	    (s->holding == HOLDING_OTHER || s->exact))
 		return TOLD_DOUBTFUL;
-	/* By members alone, which are off by a tenth: its sets may be no power of two. */
-	if (!s->sorted && !s->exact && s->by_members > 0 && drawn(s) <= 0)
+	if (is_by_members_alone(s))
 		return TOLD_DOUBTFUL;
 	/* How many sets of the level above share one is told by draws, with few sets not well. */
 	if (s->exact && s->holding != HOLDING_ALSO && s->classes < TOLD_DRAWN_LEAST)

@@ -145,6 +145,13 @@ START_TEST(is_not_sure_by_members_alone)
 	s.ndrawn = 1;
 	s.ways_before = s.ways;
 	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+	ck_assert_int_eq(told_enough(&s), 1);
+	/* Of another level they may the next time, and did before. */
+	s.holding = HOLDING_ALSO;
+	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
+	s.ndrawn = 0;
+	ck_assert_double_eq(told_confidence(&s), TOLD_DOUBTFUL);
+	ck_assert_int_eq(told_enough(&s), 0);
 	s.sorted = (size_t)s.classes;
 	s.classes_se = 0;
 	ck_assert_double_eq(told_confidence(&s), TOLD_SURE);
