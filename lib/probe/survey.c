@@ -458,7 +458,10 @@ static int study(struct survey *s, struct hunt *h, const struct class *c)
 	if (s->holding == HOLDING_UNKNOWN)
 		judge_holding(s, h, c);
 	err = find_line(s, h, c);
-	/* If nothing disturbs, members tell more than draws, but of a second level that is not exclusive. */
+	/*
+	 * If nothing disturbs, members tell more than draws, but of a second level that is not
+	 * exclusive.
+	 */
 	return err || (h->singly && s->by_members > 0 &&
 		       (s->exact || s->holding == HOLDING_OTHER)) ? err : survey_draw(s, h);
 }

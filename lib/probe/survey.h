@@ -67,8 +67,8 @@ enum holding {
  * @is_quiet: nothing disturbs, so nobody has ways of it
  * @is_near: the next level is taken to be near: a miss costs two hits more at most
  * @washes: see struct hunt
- * @ways_before: ways of the classes that were found by earlier surveys, @votes_before of
- *                them: @found, @tested and @drawn_before are about those
+ * @ways_before: ways of most classes that earlier surveys found, by @votes_before more than of
+ *                others: @found, @tested and @drawn_before are about those
  * @patience: loads that a class is looked for; 0: some seconds of them for all
  * @until: see struct hunt
  * @seen: whether the pool overflows it: there is something beyond
