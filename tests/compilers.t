@@ -43,29 +43,44 @@ build gcc "$gcc"
 # With the sanitizers in it.
 build clang "$O/clang" SAN=address,undefined
 
-# run_unit TEST CASES WORDS...: a unit test behind some words; what it says stays
-# in a file beside the log if it fails.
+# Of a run that was cut short.
+rm -f "$log".*
+running=0
+# run_unit TEST CASES WORDS...: a test behind some words, beside others; what it says stays in a
+# file beside the log if it fails. The test may have arguments.
 run_unit() {
-	local test=$1 cases=$2 out
+	local test=$1 cases=$2
 	shift 2
-	out=$log.$(basename "$test")
-	if env ${cases:+CK_RUN_CASE=$cases} "$@" "$test" >"$out" 2>&1; then
-		rm -f "$out"
-	else
-		sed -i "1i $test:" "$out"
-	fi
+	[ "$running" -lt "$jobs" ] || { wait -n; running=$((running - 1)); }
+	(
+		out=$log.$(basename "${test%% *}")
+		# shellcheck disable=SC2086 # its arguments
+		if env ${cases:+CK_RUN_CASE=$cases} "$@" $test >"$out" 2>&1; then
+			rm -f "$out"
+		else
+			sed -i "1i $test:" "$out"
+		fi
+	) &
+	running=$((running + 1))
 }
 
-# run_units FOLDER WHICH [WORDS...]: the unit tests of an output folder; what fails
-# goes to the log whole. Only the quick case of those that time loads or simulate
-# whole machines, and none of the simulator's own.
+# All that run: whether none failed.
+run_ends() {
+	wait
+	running=0
+	cat "$log".* >"$log" 2>/dev/null || :
+	rm -f "$log".*
+	[ ! -s "$log" ]
+}
+
+# run_units FOLDER WHICH [WORDS...]: the unit tests of an output folder. Only the quick case
+# of those that time loads or simulate whole machines, and none of the simulator's own.
 #   all      all others
 #   slow     but for those that take long under an interpreter (with SONDE_LONG: the longest)
 #   threads  those whose code has threads
 run_units() {
-	local units=$1 which=$2 running=0 t cases
+	local units=$1 which=$2 t cases
 	shift 2
-	rm -f "$log".*
 	for t in "$units"/tests/unit/*; do
 		case $which:$t in
 		*.o|*.d|*/sim_*) continue ;;
@@ -73,7 +88,8 @@ run_units() {
 		threads:*/groups|threads:*/copyv_async) cases= ;;
 		threads:*|slow:*/samples|slow:*/groups|slow:*/share|slow:*/fill) continue ;;
 		slow:*/alltoall_claims|slow:*/calm) continue ;;
-		slow:*/same_sets|slow:*/servet|slow:*/memory|slow:*/geometry|slow:*/probe_cache|slow:*/brim)
+		slow:*/same_sets|slow:*/servet|slow:*/memory|slow:*/geometry|slow:*/probe_cache|slow:*/brim|\
+		slow:*/alltoall_*|slow:*/comm|slow:*/clock|slow:*/map)
 			[ -n "${SONDE_LONG:-}" ] || continue ;;&
 		# Its children end early, with what they had of the parent's.
 		slow:*/region) continue ;;
@@ -84,29 +100,18 @@ run_units() {
 		*:*/brim|*:*/calm|*:*/geometry|*:*/hunt|*:*/classes|*:*/stride|*:*/samples) cases=quick ;;
 		*) cases= ;;
 		esac
-		[ "$running" -lt "$jobs" ] || { wait -n; running=$((running - 1)); }
-		run_unit "$t" "$cases" "$@" &
-		running=$((running + 1))
+		run_unit "$t" "$cases" "$@"
 	done
-	wait
-	cat "$log".* >"$log" 2>/dev/null || :
-	rm -f "$log".*
-	[ ! -s "$log" ]
-}
-
-# run_dsm FOLDER: those of dsm/, but for the deliberate faults.
-run_dsm() {
-	local t
-	for t in diff protocol litmus search "fuzz 1 300"; do
-		# shellcheck disable=SC2086 # a name and its arguments
-		"$1"/tests/dsm/$t >"$log" 2>&1 || return
-	done
-	: >"$log"
 }
 
 few=()
-[ -n "${SONDE_LONG:-}" ] || few=(TAP_LOOPS=1)
-if run_units "$O/clang" all "${few[@]}" && run_dsm "$O/clang"; then
+[ -n "${SONDE_LONG:-}" ] || few=(TAP_LOOPS=1 SONDE_TRANSFERS=10000)
+# Those of dsm/, but for the deliberate faults; the longest first.
+for t in search diff protocol litmus 'fuzz 1 300'; do
+	run_unit "$O/clang/tests/dsm/$t" ''
+done
+run_units "$O/clang" all "${few[@]}"
+if run_ends; then
 	result ok "the unit tests pass under the sanitizers"
 else
 	result "not ok" "the unit tests pass under the sanitizers"
@@ -115,15 +120,16 @@ fi
 # Threads: what they share must be shared on purpose.
 units=("$O"/threads/tests/unit/{meter_user,groups,copyv_async})
 if make -s -j"$jobs" SAN=thread O="$O/threads" "${units[@]}" >"$log" 2>&1 &&
-   run_units "$O/threads" threads TSAN_OPTIONS=halt_on_error=1; then
+   run_units "$O/threads" threads TSAN_OPTIONS=halt_on_error=1 && run_ends; then
 	result ok "the unit tests pass under the thread sanitizer"
 else
 	result "not ok" "the unit tests pass under the thread sanitizer"
 fi
 
-if run_units "$gcc" slow CK_FORK=no TAP_LOOPS=1 SONDE_TRANSFERS=10000 \
+run_units "$gcc" slow CK_FORK=no TAP_LOOPS=1 SONDE_TRANSFERS=10000 \
 	valgrind -q --fair-sched=try --leak-check=full --errors-for-leak-kinds=definite \
-	--suppressions=tests/valgrind.supp --error-exitcode=99; then
+	--suppressions=tests/valgrind.supp --error-exitcode=99
+if run_ends; then
 	result ok "the unit tests pass under valgrind"
 else
 	result "not ok" "the unit tests pass under valgrind"

@@ -14,6 +14,7 @@ $(CLUSTER_BIN): $(O)/tests/cluster/%: tests/cluster/%.c $(O)/.flags
 cluster-programs: $(CLUSTER_BIN) $(O)/tests/run/alltoall.mpich
 
 .PHONY: check-cluster-long
-check-cluster-long: deps-check ## what tests/cluster says of layers, ten times
-	$(Q)$(MAKE) --no-print-directory all
-	$(Q)O='$(O)' SONDE='$(O)/sonde' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) tests/cluster/comm.bats
+check-cluster-long: deps-check ## what tests/cluster says of layers and of an exchange, ten times
+	$(Q)$(MAKE) --no-print-directory all cluster-programs
+	$(Q)O='$(O)' SONDE='$(O)/sonde' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) tests/cluster/comm.bats \
+		tests/cluster/netns.bats

@@ -23,12 +23,12 @@ guest-programs: $(GUEST_BIN) $(O)/tests/dsm/fault_system $(O)/sonde
 
 check-kernels: deps-check ## the tests in guests with every kernel
 	$(Q)$(MAKE) --no-print-directory guest-programs
-	$(Q)O='$(O)' prove --timer $(PROVE_FLAGS) $(GUEST_KERNELS:%=$(GUEST_T)-%.t) \
+	$(Q)O='$(O)' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) $(GUEST_KERNELS:%=$(GUEST_T)-%.t) \
 		tests/guest/bed-faults.t
 
 check-debug: deps-check ## the same on a kernel with KASAN, lockdep, kmemleak
 	$(Q)$(MAKE) --no-print-directory guest-programs
-	$(Q)O='$(O)' prove --timer $(PROVE_FLAGS) $(GUEST_T)-debug.t tests/guest/bed-debug.t
+	$(Q)O='$(O)' SONDE_LONG=1 prove --timer $(PROVE_FLAGS) $(GUEST_T)-debug.t tests/guest/bed-debug.t
 
 budget: deps-check ## instructions of the module's calls against their budget
 	$(Q)$(MAKE) --no-print-directory all guest-programs mpi-programs

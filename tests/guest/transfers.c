@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Random transfers between two processes over the module: what tests/unit/transfers.c
- * does by the other ways. SONDE_TRANSFERS: how many copies of each.
+ * does by the other ways. SONDE_TRANSFERS: how many copies of each; SONDE_LONG: more.
  */
 #include "../transfers.h"
 
 #include "nodes.h"
 #include "tap.h"
 
-#define COUNT		100000
+#define COUNT		25000
+#define COUNT_LONG	100000
 /* With all checks of the debug kernel each takes several times as long. */
 #define COUNT_DEBUG	20000
 
@@ -16,7 +17,8 @@ static void go(enum sonde_transfer_way way)
 {
 	const char *kernel = getenv("SONDE_GUEST");
 	int is_debug = kernel && !strcmp(kernel, "debug");
-	const char *why = transfers_run(way, is_debug ? COUNT_DEBUG : COUNT);
+	unsigned int count = getenv("SONDE_LONG") ? COUNT_LONG : COUNT;
+	const char *why = transfers_run(way, is_debug ? COUNT_DEBUG : count);
 
 	check_msg(!why, "%s", why);
 }

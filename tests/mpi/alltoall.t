@@ -33,13 +33,13 @@ run() {
 	fi
 }
 
-mode=--quick
-[ -z "${SONDE_LONG:-}" ] || { mode='--share 17' LIMIT=1800; }
-for ranks in 1 2 3 4 5 6 7 8 9 12 13 16; do
+mode=--quick more=
+[ -z "${SONDE_LONG:-}" ] || { mode='--share 17' LIMIT=1800 more='12 13'; }
+for ranks in 1 2 3 4 5 6 7 8 9 $more 16; do
 	# shellcheck disable=SC2086 # one word or two
 	run "$ranks ranks on one node" $ranks 1 0 $mode
 done
-for where in '4 2 1' '5 3 0' '7 3 1' '8 2 0' '9 4 1' '12 3 0' '13 3 1' '16 4 1'; do
+for where in '4 2 1' '5 3 0' '7 3 1' '8 2 0' '9 4 1' '13 3 1' '16 4 1'; do
 	read -r ranks nodes block <<<"$where"
 	# The long way has all of 2 and 3 nodes.
 	[ -z "${SONDE_LONG:-}" ] || [ "$nodes" = 4 ] || continue

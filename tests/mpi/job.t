@@ -198,18 +198,19 @@ gone() {
 	return 1
 }
 # killed WRAPPER...: what the ranks are started by. A victim is in the middle of it when
-# all are.
+# all are; ranks may write within another's line.
 killed() {
 	job 4 "$@" "$mpich/endless" >"$dir/out" 2>&1 &
 	launcher=$!
 	for _ in $(seq 600); do
-		[ "$(grep -c '^ready' "$dir/out")" = 4 ] && break
+		ready=$(grep -o ready "$dir/out" | wc -l)
+		[ "$ready" = 4 ] && break
 		read -rt 0.1 <> <(:) || :
 	done
 	victim=$(pgrep -n -f "^$mpich/endless") && kill -9 "$victim"
 	! wait "$launcher" || return 1
 	cat "$dir/out"
-	[ -n "$victim" ] && [ "$(grep -c '^sonde-coll:' "$dir/out")" -le 1 ] &&
+	[ "$ready" = 4 ] && [ -n "$victim" ] && [ "$(grep -c '^sonde-coll:' "$dir/out")" -le 1 ] &&
 		gone pgrep -f "^$mpich/endless" && gone find /dev/shm -name '*sonde*'
 }
 check "a killed rank ends the job and leaves nothing behind" killed
