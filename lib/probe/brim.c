@@ -157,7 +157,7 @@ static double empty_orders(const struct brim *b, unsigned int ways)
 
 int brim_settle(struct brim *b, unsigned int ways)
 {
-	size_t fit, before;
+	size_t fit, before, most = 0;
 	double orders;
 	int err = 0;
 
@@ -172,7 +172,9 @@ int brim_settle(struct brim *b, unsigned int ways)
 		err = try_all(b, b->n / ways / 2, ways, &fit);
 		if (!err)
 			err = make_sure(b, (unsigned int)orders);
-		idle = b->n == before ? idle + (b->n % ways ? 1 : IDLE_ROUNDS) : 0;
+		/* Where sets duel some that fit go in one round, and come in again in the next. */
+		idle = b->n == before || b->n == most ? idle + (b->n % ways ? 1 : IDLE_ROUNDS) : 0;
+		most = MAX(most, b->n);
 	}
 	return err;
 }

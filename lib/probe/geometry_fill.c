@@ -60,8 +60,12 @@
 #define NEARLY		0.95
 /* Steps of the size until it begins to overflow. */
 #define STEP		1.3
-/* Loads after which it is given up: half a minute of them. */
+/*
+ * Loads after which it is given up: half a minute of them; so many more where its ways are told by
+ * then, as sets that duel take long to be all full.
+ */
 #define PATIENCE	1200000000
+#define TO_COUNT	2400000000
 
 /**
  * struct filled - what is known of the level
@@ -69,6 +73,7 @@
  * @h: the hunt, in all of the pool
  * @pages: the pool
  * @until: loads of the trial after which it is given up
+ * @to_count: the same from when its ways are told
  * @begins: lines that overflow none of its sets
  * @tried: pages that it was filled from
  * @distance: of lines that share sets of the second level only, from others; or 0
@@ -83,7 +88,7 @@ struct filled {
 	struct ground *w;
 	struct hunt h;
 	uint32_t *pages;
-	uint64_t until;
+	uint64_t until, to_count;
 	size_t begins, tried, nflush, lines;
 	unsigned int ways, fold, line;
 	uint32_t distance;
@@ -437,6 +442,7 @@ static int fill(struct filled *f, size_t *wanted)
 	if (!told && b.n && !is_flushed(f, &b))
 		told = brim_ways(&b, &f->ways, &c);
 	if (told > 0) {
+		f->until = f->h.until = f->to_count;
 		told = take_same(f, &b, &c);
 		if (!told)
 			told = take_full(f, &b, &c, wanted);
@@ -495,6 +501,7 @@ static int fill_pools(struct filled *f, size_t most)
 	int told;
 
 	f->until = f->w->t->loads + PATIENCE;
+	f->to_count = f->until + TO_COUNT;
 	f->ways = f->line = 0;
 	told = find_pool(f, MIN(POOL_PAGES, usual), usual);
 	if (told > 0 && ground_is_memory(f->w, f->h.hit))

@@ -34,15 +34,16 @@ run() {
 }
 
 mode=--quick more=
-[ -z "${SONDE_LONG:-}" ] || { mode='--share 17' LIMIT=1800 more='12 13'; }
-for ranks in 1 2 3 4 5 6 7 8 9 $more 16; do
+[ -z "${SONDE_LONG:-}" ] || { mode='--share 17' LIMIT=1800 more='12 13 16'; }
+for ranks in 1 2 3 4 5 6 7 8 9 $more; do
 	# shellcheck disable=SC2086 # one word or two
 	run "$ranks ranks on one node" $ranks 1 0 $mode
 done
-for where in '4 2 1' '5 3 0' '7 3 1' '8 2 0' '9 4 1' '13 3 1' '16 4 1'; do
+# The long way has all of 2 and 3 nodes.
+places=('4 2 1' '5 3 0' '7 3 1' '8 2 0' '9 4 1' '13 3 1')
+[ -z "${SONDE_LONG:-}" ] || places=('9 4 1' '16 4 1')
+for where in "${places[@]}"; do
 	read -r ranks nodes block <<<"$where"
-	# The long way has all of 2 and 3 nodes.
-	[ -z "${SONDE_LONG:-}" ] || [ "$nodes" = 4 ] || continue
 	how=$([ "$block" = 1 ] && echo 'in blocks' || echo 'by turns')
 	# shellcheck disable=SC2086
 	run "$ranks ranks on $nodes nodes $how" "$ranks" "$nodes" "$block" $mode

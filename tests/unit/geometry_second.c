@@ -487,7 +487,8 @@ int main(void)
 	tcase_add_loop_test(tc, counts_sets_that_are_no_power_of_two, 0, 3);
 	tcase_add_loop_test(tc, is_not_sure_of_a_number_that_nobody_counted, 0, 2);
 	tcase_add_test(tc, takes_a_larger_pool_for_many_classes);
-	tcase_add_test(tc, is_not_sure_where_flush_lines_crowd_few_sets);
+	if (tap_long())
+		tcase_add_test(tc, is_not_sure_where_flush_lines_crowd_few_sets);
 	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);
 	tcase_add_loop_test(tc, counts_the_sets_of_a_fifo_with_a_mixed_index, 0, 2);
 	tcase_add_test(tc, tells_a_second_level_whose_next_is_hardly_larger);
