@@ -236,7 +236,7 @@ static int hostile_main(int argc, char **argv, const struct hostile *h)
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *env = getenv("SONDE_HOSTILE_SECONDS");
-	unsigned int seconds = getenv("SONDE_LONG") ? h->seconds : MAX(h->seconds / 4, LEAST_SECONDS);
+	unsigned int seconds = tap_long() ? h->seconds : MAX(h->seconds / 4, LEAST_SECONDS);
 	struct timespec now;
 	uint64_t seed;
 	int opt;

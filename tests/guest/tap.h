@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../long.h"
+
 #ifndef TAP_SECONDS
 #define TAP_SECONDS	100
 #endif

@@ -17,7 +17,7 @@ static void go(enum sonde_transfer_way way)
 {
 	const char *kernel = getenv("SONDE_GUEST");
 	int is_debug = kernel && !strcmp(kernel, "debug");
-	unsigned int count = getenv("SONDE_LONG") ? COUNT_LONG : COUNT;
+	unsigned int count = tap_long() ? COUNT_LONG : COUNT;
 	const char *why = transfers_run(way, is_debug ? COUNT_DEBUG : count);
 
 	check_msg(!why, "%s", why);

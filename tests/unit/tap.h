@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../long.h"
+
 /*
  * What cannot be tested here is not added to the suite, rather than passed
  * without a look, and said to be left out.
@@ -26,14 +28,6 @@ static inline int tap_loops(int seeds)
 	const char *most = getenv("TAP_LOOPS");
 
 	return most && atoi(most) < seeds ? atoi(most) : seeds;
-}
-
-/* Whether those that take long are wanted: `make check-units` sets SONDE_LONG. */
-static inline int tap_long(void)
-{
-	const char *wanted = getenv("SONDE_LONG");
-
-	return wanted && *wanted;
 }
 
 static inline int tap_run(Suite *suite)
