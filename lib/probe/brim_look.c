@@ -17,8 +17,15 @@
 /* Of so many lines that are in and miss, one gives way. */
 #define OUT_OF		64
 
+/*
+ * What prefetchers brought there before, beside lines of other rings, no ring flushes. An exclusive
+ * level whose sets duel may keep it as long as nobody uses it: each line that comes back from the
+ * level above goes first.
+ */
 int brim_open(struct brim *b, struct hunt *h, size_t nflush, uint32_t distance)
 {
+	int err = -ENOMEM;
+
 	*b = (struct brim){
 		.h = h, .npages = h->npages - nflush, .flush = h->pages + h->npages - nflush,
 		.nflush = nflush, .distance = distance,
@@ -27,12 +34,13 @@ int brim_open(struct brim *b, struct hunt *h, size_t nflush, uint32_t distance)
 	b->list = malloc(h->npages * sizeof(*b->list));
 	b->places = malloc(h->npages * sizeof(*b->places));
 	b->missed = calloc((size_t)h->last + 1, 1);
-	if (!b->page || !b->list || !b->places || !b->missed) {
-		brim_close(b);
-		return -ENOMEM;
+	if (b->page && b->list && b->places && b->missed) {
+		memcpy(b->page, h->pages, h->npages * sizeof(*b->page));
+		err = trial_clear(h->t, h->offset);
 	}
-	memcpy(b->page, h->pages, h->npages * sizeof(*b->page));
-	return 0;
+	if (err)
+		brim_close(b);
+	return err;
 }
 
 void brim_close(struct brim *b)

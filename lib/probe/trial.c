@@ -28,6 +28,8 @@
 /* What a gap leaves behind, lost lines, makes more windows slow. */
 #define SLOWEST		0.2
 #define MIN_WINDOWS	5
+/* Lines that are flushed at once. */
+#define CLEAR_AT_ONCE	1024
 
 void trial_open(struct trial *t, struct meter *meter, uint64_t seed)
 {
@@ -79,6 +81,22 @@ int trial_flush(struct trial *t, const uint32_t *places, size_t n)
 	int err = t->meter->ops->flush(t->meter, places, n);
 
 	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+int trial_clear(struct trial *t, uint32_t offset)
+{
+	uint32_t places[CLEAR_AT_ONCE];
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < t->chunks && !err; i++) {
+		places[n++] = meter_place((uint32_t)i, offset);
+		if (n < CLEAR_AT_ONCE && i + 1 < t->chunks)
+			continue;
+		err = trial_flush(t, places, n);
+		n = 0;
+	}
+	return err;
 }
 
 /*

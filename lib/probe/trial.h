@@ -91,6 +91,9 @@ int trial_path(struct trial *t, const uint32_t *places, size_t n);
 /* The lines of @n places leave all caches, if they can be made to. 0, -errno. */
 int trial_flush(struct trial *t, const uint32_t *places, size_t n);
 
+/* The same of the lines at @offset of all pages. */
+int trial_clear(struct trial *t, uint32_t offset);
+
 /* Cycles a load of the first @n loads along a path that was just made. */
 double trial_first(struct trial *t, size_t n);
 

@@ -4,6 +4,8 @@
 #include "geometry_machine.h"
 
 #define PAGES	1024
+/* Behind them, in no pool. */
+#define OTHERS	1024
 
 static struct meter *meter;
 static struct trial t;
@@ -11,22 +13,49 @@ static uint32_t pages[PAGES];
 static struct hunt h;
 
 /* The level under test is the second: eight colours of eight ways at one offset. */
-static void open_level(enum machine_policy policy, enum machine_inclusion inclusion,
-		       enum machine_index index)
+static void open_machine(enum machine_policy policy, enum machine_inclusion inclusion,
+			 enum machine_index index)
 {
 	make_small_level(policy, PREFETCH_ALL, 64);
 	model.cache[1].inclusion = inclusion;
 	model.cache[1].index = index;
 	ck_assert_int_eq(machine_open(&meter, &model, 1), 0);
 	trial_open(&t, meter, 1);
-	ck_assert_int_eq(trial_pages(&t, PAGES), 0);
+	ck_assert_int_eq(trial_pages(&t, PAGES + OTHERS), 0);
 	for (uint32_t i = 0; i < PAGES; i++)
 		pages[i] = i;
+}
+
+/* Lines of other pages, whose sets lead, are walked: from now on new ones are put where they go first. */
+static void duel(void)
+{
+	uint32_t places[OTHERS];
+
+	for (uint32_t i = 0; i < OTHERS; i++)
+		places[i] = meter_place(PAGES + i, 0);
+	ck_assert_int_eq(trial_ring(&t, places, OTHERS, 0), 0);
+	trial_walk(&t, 4);
+	/* Those that prefetchers bring beside them are at the hunt's offset. */
+	for (uint32_t i = 0; i < OTHERS; i++)
+		places[i] = meter_place(PAGES + i, METER_CHUNK - 192);
+	ck_assert_int_eq(trial_ring(&t, places, OTHERS, 0), 0);
+	trial_walk(&t, 100);
+}
+
+static void open_hunt(void)
+{
 	h = (struct hunt){
 		.offset = METER_CHUNK - 128, .above = 8, .first_hit = 4, .first_lines = 512, .hit = 12,
 		.penalty = 238, .singly = 1, .until = UINT64_MAX,
 	};
 	ck_assert_int_eq(hunt_open(&h, &t, pages, PAGES), 0);
+}
+
+static void open_level(enum machine_policy policy, enum machine_inclusion inclusion,
+		       enum machine_index index)
+{
+	open_machine(policy, inclusion, index);
+	open_hunt();
 }
 
 static void close_level(void)
@@ -76,6 +105,23 @@ START_TEST(throws_out_what_came_in_and_does_not_fit)
 	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
 	ck_assert_int_eq(brim_fill(&b, 24), 0);
 	b.n = 80;
+	ck_assert_int_eq(brim_settle(&b, 8), 0);
+	ck_assert_uint_eq(b.n, 64);
+	brim_close(&b);
+	close_level();
+}
+END_TEST
+
+/* A line that comes back is put where it goes first, one that is never used stays. */
+START_TEST(has_room_where_sets_duel_and_were_not_empty)
+{
+	struct brim b;
+
+	open_machine(POLICY_DIP, EXCLUSIVE, INDEX_BITS);
+	duel();
+	open_hunt();
+	ck_assert_int_eq(brim_open(&b, &h, 0, 0), 0);
+	ck_assert_int_eq(brim_fill(&b, 24), 0);
 	ck_assert_int_eq(brim_settle(&b, 8), 0);
 	ck_assert_uint_eq(b.n, 64);
 	brim_close(&b);
@@ -156,6 +202,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, make_machine, drop_machine);
 	tcase_add_loop_test(tc, fits_sets_times_ways_whatever_is_replaced, 0, n);
 	tcase_add_loop_test(tc, throws_out_what_came_in_and_does_not_fit, 1, n);
+	tcase_add_test(tc, has_room_where_sets_duel_and_were_not_empty);
 	tcase_add_test(tc, says_when_the_level_above_is_never_empty);
 	tcase_add_test(tc, says_when_a_pool_leaves_sets_short_of_lines);
 	tcase_add_test(tc, tells_offsets_that_share_sets);
