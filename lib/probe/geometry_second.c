@@ -136,11 +136,13 @@ static int check_small(struct ground *w, struct survey *s, double bytes)
 /*
  * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
  * then it is none. As long as another thread of the core fills half of it, it is half as large.
+ * An exclusive level holds the first one's lines, too, which may make one of few ways look twice as
+ * large: where offsets may share its sets, that is not sure.
  * 1 if it has one, 0, -errno.
  */
 static int check_size(struct ground *w, struct survey *s)
 {
-	int holds = HOLDS_NOT, twice = 0, before, after = 0, err;
+	int holds = HOLDS_NOT, twice = 0, before, after = 0, may_be_half, err;
 	double classes;
 
 	if (s->brief || !told_has_ways(s) || s->classes <= 0)
@@ -151,6 +153,7 @@ static int check_size(struct ground *w, struct survey *s)
 	classes = likely_page_classes(s);
 	if (err || classes <= 0)
 		return err;
+	may_be_half = s->doubtful && s->holding == HOLDING_OTHER;
 	/* Pages for a level far larger than the first are there, if not for one of such a size. */
 	s->doubtful |= holds == -ERANGE;
 	if (holds == -ENODATA)
@@ -170,7 +173,7 @@ static int check_size(struct ground *w, struct survey *s)
 	s->classes = classes * fmax(s->fold, 1);
 	s->classes_se = fmin(s->classes_se, SHOWN_ERROR * s->classes);
 	err = calm_is(w->t, &w->g->first, &after);
-	s->doubtful = !before || !after;
+	s->doubtful = !before || !after || may_be_half;
 	s->held = 1;
 	return err ? err : 1;
 }
