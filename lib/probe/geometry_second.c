@@ -137,7 +137,7 @@ static int check_small(struct ground *w, struct survey *s, double bytes)
  * Lines at all offsets show a size, whatever else was hard to tell of it, or contradict it:
  * then it is none. As long as another thread of the core fills half of it, it is half as large.
  * An exclusive level holds the first one's lines, too, which may make one of few ways look twice as
- * large: where offsets may share its sets, that is not sure.
+ * large: where offsets may share its sets, that is not sure, nor is any in a guest (told.c).
  * 1 if it has one, 0, -errno.
  */
 static int check_size(struct ground *w, struct survey *s)
@@ -153,7 +153,7 @@ static int check_size(struct ground *w, struct survey *s)
 	classes = likely_page_classes(s);
 	if (err || classes <= 0)
 		return err;
-	may_be_half = s->doubtful && s->holding == HOLDING_OTHER;
+	may_be_half = !w->t->meter->is_guest && s->doubtful && s->holding == HOLDING_OTHER;
 	/* Pages for a level far larger than the first are there, if not for one of such a size. */
 	s->doubtful |= holds == -ERANGE;
 	if (holds == -ENODATA)
