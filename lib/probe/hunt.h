@@ -183,6 +183,7 @@ void singly_close(struct hunt *h);
 int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
 		unsigned char *missed, double *misses);
 int singly_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, double *misses);
+/* Of the second level those that flush the first may miss instead of the others. */
 int singly_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tail);
 int singly_calibrate(struct hunt *h);
 /* Cycles a load of lines at the hunt's offset, without what translation costs. */
