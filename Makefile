@@ -118,7 +118,7 @@ help: ## this list
 	@echo 'sonde $(VERSION)'
 	@sed -n 's/^\([a-z-]*\):[^#=]*## *\(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
 		awk -F'|' '{ printf "%-22s%s\n", $$1, $$2 }'
-	@echo 'Variables: O=$(O) prefix=$(prefix) DESTDIR= CC=$(CC) CFLAGS= V=1 SAN=address,undefined MPIS="$(MPIS)"'
+	@echo 'Variables: O=$(O) prefix=$(prefix) DESTDIR= CC=$(CC) CFLAGS= V=1 SAN=address,undefined'
 
 # ---- the two commands ----------------------------------------------------
 deps: ## install the packages that `make run` needs

@@ -3,8 +3,6 @@
 # MPI that is not there is left out, and said to be.
 COLL_SRC := $(sort $(wildcard coll/*.c)) lib/fd_message.c
 COLL_MAP := coll/libsonde-coll.map
-# Of those that are there.
-MPIS ?= mpich openmpi
 COLL_MPIS :=
 COLL_LIBS :=
 
@@ -43,17 +41,13 @@ coll-link = $(CC) $(SONDE_LDFLAGS) $(LDFLAGS) -Wl,-rpath,$(abspath $(O)) -o $@ $
 
 ifndef SONDE_DEFERRED
 has-pc = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo 1)
-ifneq ($(filter mpich,$(MPIS)),)
 ifeq ($(call has-pc,mpich),1)
 $(eval $(call coll-mpi,mpich,mpich,libsonde-coll))
 else
 $(info coll: no MPICH (libmpich-dev): libsonde-coll is left out)
 endif
-endif
-ifneq ($(filter openmpi,$(MPIS)),)
 ifeq ($(call has-pc,ompi-c),1)
 $(eval $(call coll-mpi,openmpi,ompi-c,libsonde-coll-openmpi))
-endif
 endif
 endif
 

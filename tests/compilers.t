@@ -11,8 +11,6 @@ jobs=$(nproc)
 mkdir -p "$O"
 # A make above us may have its own idea of jobs, and would be told so.
 unset MAKEFLAGS MFLAGS MAKELEVEL
-one_mpi=mpich
-[ -z "${SONDE_LONG:-}" ] || one_mpi=
 
 count=0 failed=0
 result() { # ok|"not ok" name
@@ -42,8 +40,8 @@ if make -s CC=gcc O="$O" flags | cmp -s - "$O/.flags"; then
 	gcc=$O
 fi
 build gcc "$gcc"
-# With the sanitizers in it. What is of an MPI is the same for each, but for what that declares.
-build clang "$O/clang" SAN=address,undefined ${one_mpi:+MPIS=$one_mpi}
+# With the sanitizers in it.
+build clang "$O/clang" SAN=address,undefined
 
 # Of a run that was cut short.
 rm -f "$log".*

@@ -32,8 +32,8 @@ struct brim {
 };
 
 /*
- * The last @nflush pages of the hunt's pool to flush with. No line at its offset is in any cache then.
- * 0, -ENOMEM, -errno.
+ * The last @nflush pages of the hunt's pool to flush with. No line at its offset is in any cache
+ * then. 0, -ENOMEM, -errno.
  */
 int brim_open(struct brim *b, struct hunt *h, size_t nflush, uint32_t distance);
 void brim_close(struct brim *b);

@@ -222,12 +222,12 @@ static int take_order(struct hunt *h, const uint32_t *places, size_t n, size_t t
 	return err ? err : singly_take(h, h->order, n, WARM, SINGLY_TURNS);
 }
 
-/* Misses a turn of all but the last @tail, to @misses, and of those, to @others. */
-static int look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
-		unsigned char *missed, double *misses, double *others)
+/* As singly_look(), misses a turn of the first @counted in that order. */
+static int look(struct hunt *h, const uint32_t *places, size_t n, size_t tail, size_t counted,
+		unsigned char *missed, double *misses)
 {
 	const double gone = trial_cycles(h->t, GONE_NS), least = least_more(h);
-	size_t seen = 0, all = 0;
+	size_t seen = 0;
 	int err = take_order(h, places, n, tail);
 
 	if (err)
@@ -235,22 +235,18 @@ static int look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
 	for (size_t i = 0; i < SINGLY_TURNS * n; i++) {
 		if (h->more[i] < h->clean[i % n] + least || h->more[i] > gone)
 			continue;
-		all++;
-		seen += i % n < n - tail;
+		seen += i % n < counted;
 		if (missed)
 			missed[h->order[i % n] / METER_CHUNK_PLACES] = 1;
 	}
 	*misses = (double)seen / SINGLY_TURNS;
-	*others = (double)(all - seen) / SINGLY_TURNS;
 	return 0;
 }
 
 int singly_look(struct hunt *h, const uint32_t *places, size_t n, size_t tail,
 		unsigned char *missed, double *misses)
 {
-	double others;
-
-	return look(h, places, n, tail, missed, misses, &others);
+	return look(h, places, n, tail, n - tail, missed, misses);
 }
 
 int singly_misses(struct hunt *h, const uint32_t *places, size_t n, size_t tail, double *misses)
@@ -274,15 +270,14 @@ int singly_overflow(struct hunt *h, const uint32_t *places, size_t n, size_t tai
 {
 	const int orders = h->brief ? 1 : n > FEW_LINES ? ORDERS_SEEN : ORDERS;
 	const int wanted = MIN(orders, ORDERS_SEEN);
-	double misses = 0, others = 0;
+	const size_t counted = h->second_hit > 0 ? n - tail : n;
+	double misses = 0;
 	int err, seen = 0, none = 0;
 
 	while (seen < wanted && none <= orders - wanted) {
-		err = look(h, places, n, tail, NULL, &misses, &others);
+		err = look(h, places, n, tail, counted, NULL, &misses);
 		if (err)
 			return err;
-		if (h->second_hit <= 0)
-			misses += others;
 		if (misses < fmax(LEAST_MISSES, h->least))
 			none++;
 		else

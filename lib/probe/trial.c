@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include <sonde/stats.h>
 #include "shuffle.h"
@@ -86,15 +87,14 @@ int trial_flush(struct trial *t, const uint32_t *places, size_t n)
 int trial_clear(struct trial *t, uint32_t offset)
 {
 	uint32_t places[CLEAR_AT_ONCE];
-	size_t n = 0;
+	size_t n;
 	int err = 0;
 
-	for (size_t i = 0; i < t->chunks && !err; i++) {
-		places[n++] = meter_place((uint32_t)i, offset);
-		if (n < CLEAR_AT_ONCE && i + 1 < t->chunks)
-			continue;
+	for (size_t first = 0; first < t->chunks && !err; first += n) {
+		n = MIN(t->chunks - first, CLEAR_AT_ONCE);
+		for (size_t i = 0; i < n; i++)
+			places[i] = meter_place((uint32_t)(first + i), offset);
 		err = trial_flush(t, places, n);
-		n = 0;
 	}
 	return err;
 }

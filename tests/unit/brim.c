@@ -26,7 +26,7 @@ static void open_machine(enum machine_policy policy, enum machine_inclusion incl
 		pages[i] = i;
 }
 
-/* Lines of other pages, whose sets lead, are walked: from now on new ones are put where they go first. */
+/* Lines of other pages, whose sets lead, miss: from now on new ones are put where they go first. */
 static void duel(void)
 {
 	uint32_t places[OTHERS];
