@@ -265,6 +265,7 @@ static void remember(struct survey *asked, const struct survey *s)
 	}
 	asked->votes_before += s->votes;
 	asked->ways_before = s->ways ? s->ways : s->ways_before;
+	asked->refined = s->refined;
 	asked->nmembers = s->nmembers;
 	memcpy(asked->found, s->found, sizeof(asked->found));
 	memcpy(asked->tested, s->tested, sizeof(asked->tested));

@@ -116,6 +116,12 @@ const uint32_t *hunt_draw(struct hunt *h, size_t n);
 int hunt_calibrate(struct hunt *h);
 
 /*
+ * @kept again, by rings of the flush lines and some others, of which none conflict: what these cost
+ * less than hits do, in misses to *@misses. 1, -errno.
+ */
+int hunt_mend_kept(struct hunt *h, double *misses);
+
+/*
  * @penalty anew, from @n lines of one class: so many that nearly all miss, and no more,
  * as they may overflow the next level too. 0, -errno.
  */

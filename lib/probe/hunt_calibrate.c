@@ -36,6 +36,11 @@
 #define IMPROVED	0.994
 /* If fewer lines cost less than this share a line, some are kept. */
 #define FEW_LESS	0.975
+/* Lines beside those that flush, about as many as a set has ways; draws of them, and the share of
+ * these in which none conflict. */
+#define KEPT_LINES	16
+#define KEPT_DRAWS	16
+#define KEPT_SHARE	0.25
 
 /* Lines that did not conflict, to tell by whether something disturbs. */
 static int set_gauge(struct hunt *h, const uint32_t *pages, size_t n)
@@ -322,6 +327,38 @@ int hunt_calibrate(struct hunt *h)
 		return err ? err : 1;
 	}
 	return err;
+}
+
+/* @n pages that follow each other in the pool, but for flush lines'. */
+static void draw_others(struct hunt *h, size_t n, uint32_t *pages)
+{
+	size_t at = sonde_rng_below(&h->t->rng, h->npages);
+
+	for (size_t found = 0; found < n; at = (at + 1) % h->npages)
+		if (!hunt_is_among(h->flush, h->nflush, h->pages[at]))
+			pages[found++] = h->pages[at];
+}
+
+/* Conflicts only cost more, so it is told by those that cost little. */
+int hunt_mend_kept(struct hunt *h, double *misses)
+{
+	uint32_t pages[KEPT_LINES];
+	double x[KEPT_DRAWS];
+	int err = 0;
+
+	*misses = 0;
+	if (h->npages < h->nflush + KEPT_LINES)
+		return 1;
+	for (int i = 0; i < KEPT_DRAWS && !err; i++) {
+		draw_others(h, KEPT_LINES, pages);
+		err = hunt_misses_again(h, pages, KEPT_LINES, &x[i]);
+	}
+	if (err)
+		return err;
+	sonde_stats_sort(x, KEPT_DRAWS);
+	*misses = fmax(0, -sonde_stats_quantile(x, KEPT_DRAWS, KEPT_SHARE));
+	h->kept += *misses * h->penalty;
+	return 1;
 }
 
 int hunt_refine(struct hunt *h, const struct class *c, size_t n)

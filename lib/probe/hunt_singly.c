@@ -49,6 +49,9 @@
 #define CROWD		8
 /* Draws that tell what a hit costs. */
 #define DRAWS		6
+/* In hits, what the next level does not cost more; turns after which one that duels has all lines. */
+#define TOO_FAR		8
+#define WARM_DUEL	64
 /* Of what misses cost more, by lines some of which miss the level behind the next, too. */
 #define NEAR		0.35
 /* What a class makes of a penalty is at most this much more than was thought. */
@@ -380,26 +383,45 @@ int singly_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
 	return err;
 }
 
+/*
+ * What a miss costs, by twice as many lines as overflowed the level. Where that is as much as memory
+ * it may be that; or they were taken from it by one that holds them, too, and lets them in now and
+ * then, as its sets duel: so they are asked again when they have gone many turns. 0 if none misses.
+ */
+static int calibrate_penalty(struct hunt *h)
+{
+	const size_t n = MIN(2 * h->rise, h->npages);
+	int err = find_penalty(h, h->pages, n, INFINITY);
+
+	if (err || h->penalty <= TOO_FAR * h->hit)
+		return err;
+	h->penalty = 0;
+	err = trial_path(h->t, h->places, n);
+	if (!err)
+		trial_walk(h->t, WARM_DUEL);
+	return err ? err : find_penalty(h, h->pages, n, INFINITY);
+}
+
 int singly_calibrate(struct hunt *h)
 {
 	const size_t few = MIN(4 * h->above + 1, h->first_lines / FIRST_SHARE);
-	int err, over = 0;
+	size_t last = 0;
+	int err;
 
 	if (2 * few > h->npages)
 		return 0;
 	h->penalty = 0;
 	err = find_hit(h, few);
-	for (h->rise = 2 * h->above + 2; !err && !over; h->rise = MIN(h->rise * 4 / 3, h->npages)) {
+	for (h->rise = 2 * h->above + 2; !err && h->rise > last;
+	     h->rise = MIN(h->rise * 4 / 3, h->npages)) {
+		last = h->rise;
 		err = hunt_overflows(h, hunt_draw(h, h->rise), h->rise);
-		over = err > 0;
-		err = MIN(err, 0);
-		if (over || h->rise == h->npages)
-			break;
+		if (err > 0)
+			err = calibrate_penalty(h);
+		if (err || h->penalty > 0)
+			return err ? err : 1;
 	}
-	if (err || !over)
-		return err;
-	err = find_penalty(h, h->pages, MIN(2 * h->rise, h->npages), INFINITY);
-	return err ? err : h->penalty > 0;
+	return err;
 }
 
 int singly_refine(struct hunt *h, const struct class *c, size_t n)

@@ -15,6 +15,10 @@
 /* Loads of a survey, after which it is content with what it has: some seconds. */
 #define PATIENCE	120000000
 #define FLUSH_TRIES	12
+/* Lines that flush leave others in the level above: a ring of them costs so many misses less. */
+#define KEPT_LEAST	0.2
+/* What lines of the pool make of a penalty is at most this much more than what a class did. */
+#define REFINED_MOST	2
 /* What the next level costs more than a hit, in hits, where it is near. */
 #define NEAR		2
 /* Lines of a class beyond its ways to look at, over ways. */
@@ -47,10 +51,10 @@ size_t survey_others(const struct survey *s, const struct hunt *h, const struct 
 	return hunt_drop(out, n, c->page, c->n);
 }
 
-/* Lines of the pool that flush the level above, and overflow no set themselves. */
-static int choose_flush(struct survey *s, struct hunt *h)
+/* Lines of the pool, @over_ways of the level above, that flush it and overflow no set themselves. */
+static int choose_flush(struct survey *s, struct hunt *h, size_t over_ways)
 {
-	size_t n = (h->singly ? SURVEY_FLUSH : SURVEY_FLUSH_RING) * s->above, first;
+	size_t n = over_ways * s->above, first;
 	int over = 1;
 
 	if (n > s->npages / 8)
@@ -68,6 +72,22 @@ static int choose_flush(struct survey *s, struct hunt *h)
 			n = n * 2 / 3;
 	}
 	return over < 0 ? over : 1;
+}
+
+/* By means of whole rings: what they cost hangs on lines that stay in the level above all the same. */
+static int choose_flush_ring(struct survey *s, struct hunt *h)
+{
+	const double kept = h->kept;
+	double misses = 0;
+	int err = choose_flush(s, h, SURVEY_FLUSH_RING);
+
+	if (err > 0)
+		err = hunt_mend_kept(h, &misses);
+	if (err <= 0 || misses < KEPT_LEAST)
+		return err;
+	h->kept = kept;
+	err = choose_flush(s, h, SURVEY_FLUSH_KEPT);
+	return err > 0 ? hunt_mend_kept(h, &misses) : err;
 }
 
 static int open_hunt(struct survey *s, struct hunt *h, uint32_t offset)
@@ -99,7 +119,9 @@ static int start_hunt(struct survey *s, struct hunt *h, uint32_t offset, int is_
 		err = hunt_calibrate(h);
 	if (s->is_near)
 		h->penalty = fmin(h->penalty, NEAR * h->hit);
-	return err > 0 ? choose_flush(s, h) : err;
+	if (err <= 0)
+		return err;
+	return h->singly ? choose_flush(s, h, SURVEY_FLUSH) : choose_flush_ring(s, h);
 }
 
 /* Lines that nearly all miss, also if the level above holds others. */
@@ -583,9 +605,14 @@ int survey_level(struct survey *s)
 			s->seen = err > 0;
 		if (s->patience)
 			s->until = s->t->loads + s->patience;
-		/* A class has told it better than lines of a pool that may be too small. */
+		/*
+		 * A class has told it better than lines of a pool that may be too small, or that
+		 * miss what is behind the next level as well.
+		 */
 		if (s->nsweeps)
 			h.penalty = fmax(h.penalty, s->refined);
+		if (s->refined > 0 && !is_told)
+			h.penalty = fmin(h.penalty, REFINED_MOST * s->refined);
 		if (!s->class.n) {
 			s->hit = h.hit;
 			s->kept = h.kept;

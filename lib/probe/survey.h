@@ -18,6 +18,8 @@
 #define SURVEY_FLUSH	5
 /* By means of whole rings, of which each line has noise of its own. */
 #define SURVEY_FLUSH_RING	3
+/* The same where lines were seen to stay, of which none is to be noticed. */
+#define SURVEY_FLUSH_KEPT	6
 /* Loads for a class of a hasty one: ten times what it takes where nothing disturbs. */
 #define SURVEY_HASTE	15000000
 #define SURVEY_CLASSES	3
@@ -76,7 +78,7 @@ enum holding {
  * @kept: see struct hunt
  * @penalty: cycles more of a miss
  * @penalty_least: the same of the class that makes least of it; 0 if none was found
- * @refined: the same of the last one
+ * @refined: the same of the last one, or of an earlier survey's; 0 if none was found
  * @gauge: see struct hunt
  * @ways: 0 if not told
  * @votes: classes that agree, of @tried

@@ -228,6 +228,43 @@ START_TEST(tells_a_second_level_above_one_that_duels)
 END_TEST
 
 /*
+ * One that holds what is in the second level, too, takes lines from it where its sets duel: they miss
+ * both, where the second was not overflowed, and if that is what a miss costs it is not seen.
+ */
+START_TEST(does_not_take_the_third_level_for_the_second)
+{
+	model.cache[0].policy = POLICY_SRRIP;
+	model.cache[1] = (struct machine_cache){
+		.bytes = 256 * KIB, .ways = 4, .cycles = 12, .policy = POLICY_MRU,
+	};
+	model.cache[2] = (struct machine_cache){
+		.bytes = 3 * MIB, .ways = 12, .cycles = 36, .policy = POLICY_DIP,
+		.inclusion = INCLUSIVE,
+	};
+	model.prefetch = PREFETCH_ALL;
+	find_levels(2, POOL, (uint64_t)_i);
+	assert_level(1, 256 * KIB, 4, 64);
+}
+END_TEST
+
+/* Lines of a pool that overflows both miss the third level, too: a class tells what a miss costs. */
+START_TEST(looks_for_more_classes_by_what_the_first_one_told)
+{
+	model.is_guest = 1;
+	model.cache[0].policy = POLICY_LRU;
+	model.cache[1] = (struct machine_cache){
+		.bytes = 2 * MIB, .ways = 16, .cycles = 16, .policy = POLICY_PLRU,
+		.inclusion = EXCLUSIVE, .index = INDEX_XOR,
+	};
+	model.cache[2] = (struct machine_cache){ .bytes = 6 * MIB, .ways = 12, .cycles = 40 };
+	model.memory_cycles = 150;
+	find_levels(2, POOL, 7);
+	ck_assert_uint_eq(g->level[1].size, 2 * MIB);
+	ck_assert_uint_eq(g->level[1].survey.ways, 16);
+}
+END_TEST
+
+/*
  * Six lines of a set may be in one half of it for good, and only lines that flush the first level
  * go on to miss in the other: if these do not count, the set has 6 ways.
  */
@@ -500,6 +537,8 @@ int main(void)
 	tcase_add_loop_test(tc, sees_misses_where_all_lines_share_a_set, 0, 2);
 	tcase_add_loop_test(tc, tells_an_exclusive_level_of_four_sets, 1, is_long ? 3 : 2);
 	tcase_add_test(tc, tells_a_second_level_above_one_that_duels);
+	tcase_add_loop_test(tc, does_not_take_the_third_level_for_the_second, is_long ? 0 : 11,
+			    is_long ? 40 : 13);
 	tcase_add_loop_test(tc, is_not_misled_by_a_tree_over_ways_that_are_no_power_of_two, 0,
 			    is_long ? (int)(sizeof(trees) / sizeof(*trees)) : 1);
 	tcase_add_loop_test(tc, takes_draws_that_are_all_alike_for_no_count, 1, is_long ? 4 : 2);
@@ -508,6 +547,7 @@ int main(void)
 	tcase_add_test(tc, takes_a_larger_pool_for_many_classes);
 	if (is_long) {
 		tcase_add_test(tc, is_not_sure_where_flush_lines_crowd_few_sets);
+		tcase_add_test(tc, looks_for_more_classes_by_what_the_first_one_told);
 		tcase_add_test(tc, is_not_sure_of_an_exclusive_level_that_may_be_half_as_large);
 	}
 	tcase_add_test(tc, needs_few_lines_of_a_first_level_of_two_ways);

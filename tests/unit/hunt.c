@@ -155,6 +155,39 @@ START_TEST(takes_what_hits_go_on_to_cost_for_theirs)
 }
 END_TEST
 
+/* Where chance decides, some lines stay in the level above, though others come by: they cost less. */
+START_TEST(tells_what_lines_that_stay_above_make_cheaper)
+{
+	struct hunt h = { .above = 12, .first_hit = 5, .first_lines = 768, .hit = 17, .penalty = 30 };
+	uint32_t pages[512];
+	double misses = 0, some, sum = 0;
+
+	model.cache[0] = (struct machine_cache){
+		.bytes = 48 * KIB, .ways = 12, .cycles = 5, .policy = POLICY_RANDOM,
+	};
+	model.cache[1] = (struct machine_cache){
+		.bytes = 2 * MIB, .ways = 16, .cycles = 17, .inclusion = EXCLUSIVE,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.memory_cycles = 47;
+	for (uint32_t i = 0; i < 512; i++)
+		pages[i] = i;
+	open_machine(1);
+	ck_assert_int_eq(hunt_open(&h, &t, pages, 512), 0);
+	h.nflush = 36;
+	memcpy(h.flush, pages, h.nflush * sizeof(*pages));
+	ck_assert_int_eq(hunt_mend_kept(&h, &misses), 1);
+	ck_assert_double_gt(misses, 0.3);
+	ck_assert_double_eq_tol(h.kept, misses * h.penalty, 1e-9);
+	for (int i = 0; i < 16; i++) {
+		ck_assert_int_eq(hunt_misses_again(&h, pages + 36 + 16 * i, 16, &some), 0);
+		sum += some / 16;
+	}
+	ck_assert_double_eq_tol(sum, 0, 0.2);
+	close_machine(&h);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hunt");
@@ -172,6 +205,7 @@ int main(void)
 	tcase_add_checked_fixture(quick, make_machine, drop_machine);
 	tcase_add_loop_test(quick, takes_what_hits_go_on_to_cost_for_theirs, 0, 2);
 	tcase_add_test(quick, learns_no_penalty_from_lines_that_all_hit);
+	tcase_add_test(quick, tells_what_lines_that_stay_above_make_cheaper);
 	suite_add_tcase(suite, quick);
 	return tap_run(suite);
 }
