@@ -36,6 +36,8 @@
 /* Larger ones where sets lack lines; how much larger than these then seem to ask for. */
 #define POOLS		3
 #define MARGIN		1.1
+/* Lines that one set of a pool that should be enough may lack. */
+#define SHORT		2
 /* Lines that overflow the level above, over those that it holds. */
 #define OVER		1.5
 /*
@@ -493,6 +495,14 @@ static int fill_larger(struct filled *f, size_t most, size_t *wanted)
 	return told > 0 && f->h.penalty > DEARER * penalty ? fill(f, wanted) : MIN(told, 0);
 }
 
+/* Whether one set lacks a line or two: of a pool that mostly is enough it sometimes has no more. */
+static int is_short_by_chance(const struct filled *f)
+{
+	const size_t last = f->ways ? f->lines % f->ways : 0;
+
+	return last && last + SHORT >= f->ways;
+}
+
 /* In larger and larger pools, until one fills all sets. 1, 0, -errno. */
 static int fill_pools(struct filled *f, size_t most)
 {
@@ -511,7 +521,11 @@ static int fill_pools(struct filled *f, size_t most)
 		if (!told && !f->ways)
 			told = fill_larger(f, usual, &wanted);
 	}
-	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
+	for (int i = 0; i < POOLS && !told; i++) {
+		if (is_short_by_chance(f))
+			wanted = MAX(wanted, f->tried + 1);
+		if (wanted <= f->tried || wanted > most)
+			break;
 		wanted = MIN((size_t)(MARGIN * (double)wanted), most);
 		told = try_pool(f, wanted + most_flush(f));
 		if (told > 0)
