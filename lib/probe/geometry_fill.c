@@ -334,6 +334,14 @@ static int find_fold(struct filled *f, struct brim *b)
 	return 1;
 }
 
+/* Whether one set lacks a line or two: of a pool that mostly is enough it sometimes has no more. */
+static int is_short_by_chance(const struct filled *f)
+{
+	const size_t last = f->ways ? f->lines % f->ways : 0;
+
+	return last && last + SHORT >= f->ways;
+}
+
 /*
  * To the brim, with as many of the pool's lines as leave no set short of any, as far as it has
  * them; so many it should have, to *@wanted. 0, -errno.
@@ -353,6 +361,8 @@ static int settle_brim(struct filled *f, struct brim *b, size_t *wanted)
 	}
 	f->tried = b->npages;
 	f->lines = b->n;
+	if (is_short_by_chance(f))
+		*wanted = MAX(*wanted, f->tried + 1);
 	return err;
 }
 
@@ -495,14 +505,6 @@ static int fill_larger(struct filled *f, size_t most, size_t *wanted)
 	return told > 0 && f->h.penalty > DEARER * penalty ? fill(f, wanted) : MIN(told, 0);
 }
 
-/* Whether one set lacks a line or two: of a pool that mostly is enough it sometimes has no more. */
-static int is_short_by_chance(const struct filled *f)
-{
-	const size_t last = f->ways ? f->lines % f->ways : 0;
-
-	return last && last + SHORT >= f->ways;
-}
-
 /* In larger and larger pools, until one fills all sets. 1, 0, -errno. */
 static int fill_pools(struct filled *f, size_t most)
 {
@@ -521,11 +523,7 @@ static int fill_pools(struct filled *f, size_t most)
 		if (!told && !f->ways)
 			told = fill_larger(f, usual, &wanted);
 	}
-	for (int i = 0; i < POOLS && !told; i++) {
-		if (is_short_by_chance(f))
-			wanted = MAX(wanted, f->tried + 1);
-		if (wanted <= f->tried || wanted > most)
-			break;
+	for (int i = 0; i < POOLS && !told && wanted > f->tried && wanted <= most; i++) {
 		wanted = MIN((size_t)(MARGIN * (double)wanted), most);
 		told = try_pool(f, wanted + most_flush(f));
 		if (told > 0)

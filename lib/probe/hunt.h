@@ -16,6 +16,8 @@
 #define SINGLY_TURNS	4	/* the same, load by load */
 /* Of the first level's lines, those that stay in it whatever prefetchers bring. */
 #define HUNT_FIRST_SHARE	4
+/* What the next level costs more is not this much, in hits. */
+#define HUNT_TOO_FAR	8
 
 /**
  * struct gauge - what tells how disturbed the machine is: another thread of the core

@@ -12,8 +12,6 @@
 #define RISE		0.06
 /* Draws that all have to show it. */
 #define RISE_DRAWS	3
-/* What the next level costs more is not this much, in hits. */
-#define TOO_FAR		8
 /* With more lines it is this much more. */
 #define GOES_ON		1.25
 /* What a class makes of a penalty is at most this much more than was thought. */
@@ -276,7 +274,7 @@ static int find_penalty(struct hunt *h, size_t n, double *clean)
 
 	if (!err)
 		err = typical_cost(h, MIN(3 * n, h->npages), RISE_DRAWS, clean, &most);
-	h->penalty = most > TOO_FAR * h->hit || most < some / 2 ? some : most;
+	h->penalty = most > HUNT_TOO_FAR * h->hit || most < some / 2 ? some : most;
 	h->rise = n;
 	return err;
 }

@@ -49,8 +49,7 @@
 #define CROWD		8
 /* Draws that tell what a hit costs. */
 #define DRAWS		6
-/* In hits, what the next level does not cost more; turns after which one that duels has all lines. */
-#define TOO_FAR		8
+/* Turns after which a level whose sets duel has all lines. */
 #define WARM_DUEL	64
 /* Of what misses cost more, by lines some of which miss the level behind the next, too. */
 #define NEAR		0.35
@@ -384,16 +383,16 @@ int singly_cost(struct hunt *h, const uint32_t *pages, size_t n, double *cycles)
 }
 
 /*
- * What a miss costs, by twice as many lines as overflowed the level. Where that is as much as memory
- * it may be that; or they were taken from it by one that holds them, too, and lets them in now and
- * then, as its sets duel: so they are asked again when they have gone many turns. 0 if none misses.
+ * What a miss costs, by twice as many lines as overflowed the level; 0 if none misses. As much as
+ * memory may be that, or they were taken from it by a level that holds them, too, and lets them in
+ * now and then, as its sets duel: so they are asked again when they have gone many turns.
  */
 static int calibrate_penalty(struct hunt *h)
 {
 	const size_t n = MIN(2 * h->rise, h->npages);
 	int err = find_penalty(h, h->pages, n, INFINITY);
 
-	if (err || h->penalty <= TOO_FAR * h->hit)
+	if (err || h->penalty <= HUNT_TOO_FAR * h->hit)
 		return err;
 	h->penalty = 0;
 	err = trial_path(h->t, h->places, n);

@@ -51,7 +51,7 @@ size_t survey_others(const struct survey *s, const struct hunt *h, const struct 
 	return hunt_drop(out, n, c->page, c->n);
 }
 
-/* Lines of the pool, @over_ways of the level above, that flush it and overflow no set themselves. */
+/* Lines of the pool that flush the level above, @over_ways of it, and overflow no set themselves. */
 static int choose_flush(struct survey *s, struct hunt *h, size_t over_ways)
 {
 	size_t n = over_ways * s->above, first;
@@ -74,7 +74,7 @@ static int choose_flush(struct survey *s, struct hunt *h, size_t over_ways)
 	return over < 0 ? over : 1;
 }
 
-/* By means of whole rings: what they cost hangs on lines that stay in the level above all the same. */
+/* For whole rings: what they cost hangs on lines that stay in the level above all the same. */
 static int choose_flush_ring(struct survey *s, struct hunt *h)
 {
 	const double kept = h->kept;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * How many sets the lines at one offset of many pages fall into, where loads are not timed one by
- * one.
+ * How many sets the lines at one offset of many pages fall into, by how many of some miss.
  *
  * Pages drawn at random fall into sets as balls into urns, and how many misses a
  * set with k lines costs was measured (the sweep), whatever the replacement is. So
@@ -118,7 +117,8 @@ static int find_size(struct survey *s, struct hunt *h, const struct sweep *w, do
 /*
  * What a miss costs differs between the lines of one class and those of many:
  * they are in other slices of the next level. So misses of the draws are held
- * against twice as many lines, of which the model says how many miss.
+ * against twice as many lines, of which the model says how many miss. Misses that
+ * are counted load by load need none of that.
  */
 static int scale(struct survey *s, struct hunt *h, const struct sweep *w, size_t n, double *mean,
 		 double *error)
@@ -172,7 +172,7 @@ static int count_draws(struct survey *s, struct hunt *h, const struct sweep *w, 
 	error = (sonde_stats_quantile(x, DRAWS, 0.75) - sonde_stats_quantile(x, DRAWS, 0.25)) *
 		OF_QUARTILES * OF_MEDIAN / sqrt(DRAWS) * SAME_POOL;
 	s->classes = solve(w, (double)n, mean);
-	err = scale(s, h, w, n, &mean, &error);
+	err = h->singly ? 0 : scale(s, h, w, n, &mean, &error);
 	s->classes_se = fabs(solve(w, (double)n, fmax(mean - error, 0)) -
 			     solve(w, (double)n, mean + error)) / 2;
 	/* Draws of all the pool are alike, but no count of its sets. */

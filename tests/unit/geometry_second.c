@@ -85,6 +85,23 @@ START_TEST(is_not_sure_of_the_sets_of_an_exclusive_level_in_a_guest)
 }
 END_TEST
 
+/* Many lines overflow some of its sets wherever they lie: they are no measure of others' misses. */
+START_TEST(counts_few_ways_by_draws_beside_prefetchers)
+{
+	model.cache[0] = (struct machine_cache){
+		.bytes = 64 * KIB, .ways = 2, .cycles = 5, .policy = POLICY_QLRU_H11_M1_R0_U0,
+	};
+	model.cache[1] = (struct machine_cache){
+		.bytes = 512 * KIB, .ways = 2, .cycles = 12, .policy = POLICY_QLRU_H00_M1_R2_U1,
+		.index = INDEX_XOR,
+	};
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	model.prefetch = PREFETCH_NEXT | PREFETCH_PAIR | PREFETCH_STREAM | PREFETCH_STRIDE;
+	find_in(8 * POOL, (uint64_t)_i);
+	assert_level(1, 512 * KIB, 2, 64);
+}
+END_TEST
+
 START_TEST(counts_what_an_exclusive_second_level_holds)
 {
 	/* Too small for lines at all offsets to show it. */
@@ -228,8 +245,8 @@ START_TEST(tells_a_second_level_above_one_that_duels)
 END_TEST
 
 /*
- * One that holds what is in the second level, too, takes lines from it where its sets duel: they miss
- * both, where the second was not overflowed, and if that is what a miss costs it is not seen.
+ * One that holds what is in the second level, too, takes lines from it where its sets duel: they
+ * miss both, where the second was not overflowed, and if that is what a miss costs it is not seen.
  */
 START_TEST(does_not_take_the_third_level_for_the_second)
 {
@@ -536,6 +553,8 @@ int main(void)
 	tcase_add_loop_test(tc, does_not_take_the_ways_of_two_levels_for_those_of_one, 0, 10);
 	tcase_add_loop_test(tc, sees_misses_where_all_lines_share_a_set, 0, 2);
 	tcase_add_loop_test(tc, tells_an_exclusive_level_of_four_sets, 1, is_long ? 3 : 2);
+	tcase_add_loop_test(tc, counts_few_ways_by_draws_beside_prefetchers, 1,
+			    is_long ? 13 : 3);
 	tcase_add_test(tc, tells_a_second_level_above_one_that_duels);
 	tcase_add_loop_test(tc, does_not_take_the_third_level_for_the_second, is_long ? 0 : 11,
 			    is_long ? 40 : 13);
