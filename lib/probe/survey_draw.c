@@ -128,7 +128,8 @@ static int scale(struct survey *s, struct hunt *h, const struct sweep *w, size_t
 	int err = 0;
 
 	/* Nor where lines moved apart (hunt_clean_cost) would overflow it themselves. */
-	if (2 * n > s->npages || SCALE_CROWD * s->above > s->classes * w->ways / 2)
+	if (h->singly || 2 * n > s->npages ||
+	    SCALE_CROWD * s->above > s->classes * w->ways / 2)
 		return 0;
 	list = malloc(s->npages * sizeof(*list));
 	if (!list)
@@ -172,7 +173,7 @@ static int count_draws(struct survey *s, struct hunt *h, const struct sweep *w, 
 	error = (sonde_stats_quantile(x, DRAWS, 0.75) - sonde_stats_quantile(x, DRAWS, 0.25)) *
 		OF_QUARTILES * OF_MEDIAN / sqrt(DRAWS) * SAME_POOL;
 	s->classes = solve(w, (double)n, mean);
-	err = h->singly ? 0 : scale(s, h, w, n, &mean, &error);
+	err = scale(s, h, w, n, &mean, &error);
 	s->classes_se = fabs(solve(w, (double)n, fmax(mean - error, 0)) -
 			     solve(w, (double)n, mean + error)) / 2;
 	/* Draws of all the pool are alike, but no count of its sets. */
