@@ -678,6 +678,5 @@ int main(void)
 {
 	if (!have_nodes())
 		return tap_skip_all("sonde is not loaded");
-	keep_events_open();
 	return tap_main(tests, ARRAY_SIZE(tests));
 }

@@ -68,27 +68,6 @@ static unsigned int count_cpus(void)
 	return CPU_COUNT(&set);
 }
 
-/*
- * The first event of a task makes the kernel patch jumps in its scheduler, and the
- * first software event of each kind patches others there; the end of the last one
- * patches them back. QEMU 7.2's emulated CPUs, translating code while another one
- * writes to it, may run into the breakpoint of such a patch for ever after it is
- * gone from memory (7.3: "Oops: int3" in __schedule; 6.1: a hang in
- * finish_task_switch). So all those jumps are patched once, while nothing else
- * runs, and these descriptors, which stay open, keep them.
- */
-__attribute__((unused))
-static void keep_events_open(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .exclude_kernel = 1,
-	};
-
-	for (attr.config = 0; attr.config < PERF_COUNT_SW_MAX; attr.config++)
-		syscall(SYS_perf_event_open, &attr, 0, -1, -1,
-			PERF_FLAG_FD_CLOEXEC);
-}
-
 __attribute__((unused))
 static void need_two_cpus(void)
 {

@@ -304,6 +304,5 @@ int main(int argc, char **argv)
 	};
 
 	tally = share_memory(sizeof(*tally));
-	keep_events_open();
 	return hostile_main(argc, argv, &test);
 }

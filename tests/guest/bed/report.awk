@@ -20,14 +20,17 @@ function result(ok, name, directive) {
 	fflush()
 }
 
-function show_file(file, most,   line, n, lines) {
+# The last @most lines of those that are like @what. Return: how many there are.
+function show_file(file, most, what,   line, n, lines) {
 	while ((getline line < file) > 0)
-		lines[++n] = line
+		if (line ~ what)
+			lines[++n] = line
 	close(file)
 	for (most = n > most ? n - most + 1 : 1; most <= n; most++) {
 		sub(/\r$/, "", lines[most])
 		diag("  " lines[most])
 	}
+	return n
 }
 
 # What a program said since its last test, to a person if it failed.
@@ -129,6 +132,8 @@ function flush_held(before_marker) {
 }
 
 BEGIN {
+	# Of what a late guest's kernel says at an NMI: where CPUs are, and tasks that wait.
+	at_hang = "NMI backtrace|RIP: 0010:|state:[RD]"
 	while ((getline line < names) > 0)
 		program[++programs] = line
 	mark = "@" token " "
@@ -172,7 +177,7 @@ END {
 	close(bad)
 	result(clean, "the kernel log is clean")
 	if (!clean)
-		show_file(bad, 20)
+		show_file(bad, 20, "")
 	if (rc == 124 || rc == 137)
 		why = "the guest hung " where ": not done after " timeout " s"
 	else if (rc)
@@ -185,9 +190,10 @@ END {
 		(why == "" ? "" : ": " why))
 	if (why != "" || !clean) {
 		diag("end of " out "/console.log:")
-		show_file(out "/console.log", 40)
+		if (rc != 124 || !show_file(out "/console.log", 40, at_hang))
+			show_file(out "/console.log", 40, "")
 		if (rc && rc != 124)
-			show_file(out "/qemu.log", 10)
+			show_file(out "/qemu.log", 10, "")
 	}
 	if (!plain)
 		print "1.." total
