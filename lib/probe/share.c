@@ -244,8 +244,8 @@ static int run(struct share *s)
 			err = compare_all(s);
 		if (!err)
 			err = share_group(s, outer, &r->levels[i]);
-		if (!err && !outer && s->meter->is_guest)
-			err = share_settle(s, &r->levels[i]);
+		if (!err && s->meter->is_guest)
+			err = share_settle(s, outer, &r->levels[i]);
 		outer = &r->levels[i];
 	}
 	return err || !s->nplans || !s->meter->is_guest ? err : note_threads(s);

@@ -105,10 +105,11 @@ int share_group(struct share *s, const struct sonde_share_level *outer,
 		struct sonde_share_level *level);
 
 /*
- * Holds the groups of s->at, its last level, against the host of this guest; see
+ * Holds the groups of s->at against the host of this guest, as it may have moved CPUs; see
  * share_settle.c. As share_group().
  */
-int share_settle(struct share *s, struct sonde_share_level *level);
+int share_settle(struct share *s, const struct sonde_share_level *outer,
+		 struct sonde_share_level *level);
 
 /* @n chunks of the pool to s->chunks; side by side if @is_run, as a level that is
  * indexed by virtual addresses wants them. */

@@ -37,8 +37,11 @@
 /* Draws from one pool are not independent: the pool has its own unevenness. */
 #define SAME_POOL	1.5
 #define MOST_CLASSES	65536.0
-/* Draws and members agree if they differ by less than this share, or two standard errors. */
+/* Draws and members agree if they differ by less than this share, or so many standard errors. */
 #define AGREES		0.1
+#define FEWER_ERRORS	2
+/* Members are looked at only if enough were found, as by chance they are where they are many. */
+#define MORE_ERRORS	3
 
 static double miss_of(const struct sweep *w, size_t k)
 {
@@ -203,6 +206,16 @@ static void take_median(struct survey *s, double *x, unsigned int n, double se)
 	s->classes_se = fmax(se, (x[n - 1] - x[0]) / 2);
 }
 
+/* Whether the members that were found may be of so many classes. */
+static int members_agree(const struct survey *s, double classes)
+{
+	const double found = pow(s->by_members / s->members_se, 2);
+	const double due = found * s->by_members / classes, errors = (found - due) / sqrt(due);
+
+	return fabs(classes - s->by_members) <= AGREES * s->by_members ||
+	       (errors >= -FEWER_ERRORS && errors <= MORE_ERRORS);
+}
+
 /*
  * Draws that members of the classes contradict do not count: where something disturbs, or
  * where they miss the next level too, more misses are seen than there are. Where no draw agrees
@@ -211,14 +224,14 @@ static void take_median(struct survey *s, double *x, unsigned int n, double se)
  */
 static void combine(struct survey *s)
 {
-	const double members = s->by_members, se = s->members_se;
+	const double members = s->by_members;
 	double x[SURVEY_CLASSES], x_se = 0;
 	unsigned int n = 0;
 
 	s->estimate[s->nestimates] = s->classes;
 	s->estimate_se[s->nestimates++] = s->classes_se;
 	for (unsigned int i = 0; i < s->nestimates; i++) {
-		if (members > 0 && fabs(s->estimate[i] - members) > fmax(2 * se, AGREES * members))
+		if (members > 0 && !members_agree(s, s->estimate[i]))
 			continue;
 		x[n++] = s->estimate[i];
 		x_se = fmax(x_se, s->estimate_se[i]);
@@ -228,7 +241,7 @@ static void combine(struct survey *s)
 	/* Without members all count. */
 	if (!n || (members > 0 && s->holding == HOLDING_OTHER)) {
 		s->classes = members;
-		s->classes_se = se;
+		s->classes_se = s->members_se;
 	} else {
 		take_median(s, x, n, x_se);
 		s->drawn = s->classes;

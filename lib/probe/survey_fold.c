@@ -21,12 +21,15 @@
 #define ROOM		4
 /* Flush lines over ways of the level above, where it is exclusive, at least. */
 #define FLUSH_LEAST	2
-/* Groups with such lines to be seen at least, and over those to be expected. */
-#define HITS		2
+/* Groups with such lines to be seen at least, and over those to be expected: as few as chance
+ * leaves of a dozen. */
+#define HITS		3
+#define HITS_SHARE	0.25
 /* So many are enough, if no more are seen at the own offset. */
 #define ENOUGH		4
 /* Times that one is asked again, with and without the class. */
 #define AGAIN		3
+/* A look sees at least so many of those at the own offset, and is crowded by at most so many. */
 #define SHARE		0.45
 #define DOUBT		0.2
 /* Loads after which it is left open. */
@@ -180,7 +183,7 @@ static int ask_fold(struct survey *s, struct hunt *h, struct fold *f, uint32_t o
 		}
 		some |= hits > DOUBT * seen;
 		*is_folded = is_enough(hits, own) ||
-			     (hits >= HITS && hits > SHARE * seen);
+			     (hits >= HITS && hits > HITS_SHARE * seen);
 	}
 	s->doubtful |= !*is_folded && (looks < 2 || some);
 	return 0;

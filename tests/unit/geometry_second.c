@@ -517,6 +517,24 @@ START_TEST(looks_at_no_more_classes_than_it_takes)
 }
 END_TEST
 
+/*
+ * In a guest. Of pages that happen to have more members of a class than there are on average, or
+ * fewer lines of its set at another offset, the first survey tells as much.
+ */
+START_TEST(needs_one_survey_whatever_pages_there_are)
+{
+	static const uint64_t more_members[] = { 52, 139 }, fewer_lines[] = { 584, 634 };
+
+	model.is_guest = 1;
+	model.cache[1].bytes = MIB;
+	model.cache[1].index = INDEX_XOR;
+	memset(&model.cache[2], 0, sizeof(model.cache[2]));
+	find_levels(2, POOL, _i < 2 ? more_members[_i] : fewer_lines[_i - 2]);
+	assert_level(1, MIB, 8, 64);
+	ck_assert_uint_eq(g->level[1].survey.votes_before, 0);
+}
+END_TEST
+
 /* No second level has 13 ways: who has the others may let go of them. Not counted, in a guest. */
 START_TEST(says_no_size_of_ways_that_others_leave)
 {
@@ -577,6 +595,7 @@ int main(void)
 	tcase_add_loop_test(tc, tells_lines_whatever_brings_and_replaces_them, 0, 16);
 	tcase_add_loop_test(tc, looks_at_no_more_classes_than_it_takes, 0, 3);
 	tcase_add_test(tc, says_no_size_of_ways_that_others_leave);
+	tcase_add_loop_test(tc, needs_one_survey_whatever_pages_there_are, 0, 4);
 	if (!is_long)
 		tap_left_out("more seeds of what takes long: SONDE_LONG=1");
 	suite_add_tcase(suite, tc);

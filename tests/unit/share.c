@@ -38,6 +38,7 @@
  * @apart: lanes do not disturb each other, whatever they share
  * @is_guest: a host may move the CPUs
  * @moved_ns: until then, each CPU has a last level of its own
+ * @together_ns: until then, all CPUs share all levels
  * @seen: of the last level's bytes those that the cache report tells, as an interval;
  *        0: its size
  * @is_cost_unknown: nor does the report tell what a hit in it costs
@@ -53,7 +54,7 @@ struct model {
 	double forward_cycles, far_cycles;
 	unsigned int gaps;
 	int in_turn, apart, is_guest;
-	double moved_ns;
+	double moved_ns, together_ns;
 	size_t seen;
 	int is_cost_unknown;
 	unsigned int busy;
@@ -90,7 +91,7 @@ static struct entry *get_set(struct machine *k, unsigned int level, unsigned int
 			     uint32_t line)
 {
 	int is_own = level + 1 == k->nlevels && k->ns < k->k->moved_ns;
-	size_t instance = is_own ? cpu : k->k->of(level, cpu);
+	size_t instance = is_own ? cpu : k->ns < k->k->together_ns ? 0 : k->k->of(level, cpu);
 
 	return k->cache[level] + (instance * k->sets[level] + line % k->sets[level]) * WAYS;
 }
@@ -726,6 +727,32 @@ START_TEST(a_guest_whose_CPUs_are_threads_of_a_core_may_not_be_so_for_long)
 }
 END_TEST
 
+/* Before, in the middle of, and after each level is compared. */
+START_TEST(a_guest_whose_CPUs_come_apart_meanwhile_has_nearer_levels_of_their_own)
+{
+	static const double ms[] = { 1, 3, 8, 20, 500 };
+	struct sonde_share_report *r;
+	unsigned int parted = 0, known = 0;
+
+	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
+		struct model model = { GUEST, .ncpus = 2, .of = own_own_one,
+				       .together_ns = ms[i] * 1e6 };
+
+		ck_assert_int_eq(measure(&model, 0, &r), 0);
+		for (unsigned int l = 0; l < 2; l++) {
+			const struct sonde_share_group *g = &r->levels[l].groups[0];
+
+			ck_assert_int_ne(g->verdict, SONDE_SHARE_YES);
+			known += g->verdict == SONDE_SHARE_NO;
+			parted += g->verdict == SONDE_SHARE_NO && g->confidence <= 0.6;
+		}
+		sonde_share_report_free(r);
+	}
+	ck_assert_uint_gt(known, sizeof(ms) / sizeof(*ms));
+	ck_assert_uint_gt(parted, 0);
+}
+END_TEST
+
 START_TEST(what_overflows_a_level_of_unknown_size_is_no_further_level)
 {
 	struct model model = { SMALL, .ncpus = 2, .of = own_own_one, .seen = 320 << 10 };
@@ -864,6 +891,8 @@ int main(void)
 	tcase_add_test(tc, where_the_two_methods_disagree_nothing_is_known);
 	tcase_add_test(tc, a_level_hardly_larger_than_the_one_before_is_not_judged);
 	tcase_add_test(guest, a_guest_whose_CPUs_the_host_put_apart_knows_nothing_of_its_last_level);
+	tcase_add_test(guest,
+		       a_guest_whose_CPUs_come_apart_meanwhile_has_nearer_levels_of_their_own);
 	tcase_add_test(guest, a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then);
 	tcase_add_test(guest, a_guest_of_which_some_CPUs_share_a_last_level_tells_who_does_not);
 	tcase_add_test(guest, a_guest_whose_CPUs_are_threads_of_a_core_may_not_be_so_for_long);
