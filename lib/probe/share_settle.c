@@ -148,14 +148,17 @@ static const struct sonde_share_pair *pick_sharing(struct share *s)
 /* Whether two that share the level come apart before @end: 1, 0, or an error. */
 static int wait_farther(struct share *s, double end)
 {
-	const struct sonde_share_pair *pair = pick_sharing(s);
+	const struct sonde_share_pair *pair = NULL;
 	struct meter *m = s->meter;
 	double cycles;
 	int farther = 0, err = 0;
 
-	while (!err && pair && farther < FARTHER && m->ops->now(m) < end) {
+	while (!err && farther < FARTHER && m->ops->now(m) < end) {
 		if (!farther)
 			pair = pick_sharing(s);
+		/* Groups may be told by contention alone. */
+		if (!pair)
+			return 0;
 		err = share_tick(s);
 		if (!err)
 			err = handover_distance(s, pair->cpu[0], pair->cpu[1], &cycles);
@@ -169,15 +172,15 @@ static int settle_nearer(struct share *s, const struct sonde_share_level *outer,
 {
 	double end = s->meter->ops->now(s->meter) + WATCH_NEARER_S;
 	const double nearest = s->apart;
-	int is_farther = 1, err = 0;
+	int is_parted = 0, err = 0;
 
-	if (!has_verdict(level, SONDE_SHARE_YES))
-		return 0;
-	while (!err && is_farther && has_verdict(level, SONDE_SHARE_YES)) {
-		is_farther = wait_farther(s, end);
-		err = is_farther < 0 ? is_farther : is_farther ? group_anew(s, outer, level) : 0;
+	while (!err && has_verdict(level, SONDE_SHARE_YES)) {
+		is_parted = wait_farther(s, end);
+		if (is_parted <= 0)
+			return is_parted;
+		err = group_anew(s, outer, level);
 	}
-	if (err || has_verdict(level, SONDE_SHARE_YES))
+	if (err || !is_parted)
 		return err;
 	limit(s, level, PARTED);
 	return share_note(s, "level %u: CPUs shared it for a while, when the host of this guest had "
