@@ -11,8 +11,10 @@
 #include "shuffle.h"
 #include "survey.h"
 
-/* Enough for a class of a second level of several MiB. */
-#define DEFAULT_PAGES	2048
+/* Enough for a class of a second level of several MiB. Where it hashes, lines at one offset may fall
+ * into 256 sets of 8 ways: half as many again as these hold, as of no more than fit few miss, and
+ * what a miss costs is told too cheap. */
+#define DEFAULT_PAGES	3072
 #define LEAST_PAGES	256
 #define MOST_PAGES	16384
 /* A second level that nothing is found of at first: others were in the way. */
