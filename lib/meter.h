@@ -96,6 +96,7 @@ struct meter_lane {
  * @stream: as together, but each lane goes through memory of its own as fast as it
  *          can; see stream.h. Also -EOPNOTSUPP (no such memory, or no such loop
  *          here). NULL: not with this meter
+ * @rest: do nothing for @seconds, so that whoever shares the machine may see that
  * @gaps: how often a second something takes the CPU away, watched for @seconds
  * @now: seconds since some moment
  * @close: free everything, also @m
@@ -111,6 +112,7 @@ struct meter_ops {
 	int (*settle)(struct meter *m, unsigned int cpu);
 	int (*together)(struct meter *m, const struct meter_lane *lanes, size_t nlanes);
 	int (*stream)(struct meter *m, const struct meter_stream *lanes, size_t nlanes);
+	void (*rest)(struct meter *m, double seconds);
 	double (*gaps)(struct meter *m, double seconds);
 	double (*now)(struct meter *m);
 	void (*close)(struct meter *m);

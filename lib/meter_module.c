@@ -22,6 +22,7 @@
 #include "free_memory.h"
 #include "log.h"
 #include "meter_module.h"
+#include "meter_user.h"
 
 _Static_assert(METER_PLACE == SONDE_PLACE, "places are the module's");
 
@@ -393,6 +394,7 @@ static const struct meter_ops module_ops = {
 	.move = module_move,
 	.settle = module_move,
 	.together = module_together,
+	.rest = meter_user_rest,
 	.gaps = module_gaps,
 	.now = module_now,
 	.close = module_close,

@@ -193,6 +193,14 @@ static int record_stream(struct meter *m, const struct meter_stream *lanes, size
 	return err;
 }
 
+/* That something was not done is no answer. */
+static void record_rest(struct meter *m, double seconds)
+{
+	struct meter_record *r = to_record(m);
+
+	r->inner->ops->rest(r->inner, seconds);
+}
+
 static double record_gaps(struct meter *m, double seconds)
 {
 	struct meter_record *r = to_record(m);
@@ -241,6 +249,7 @@ static const struct meter_ops record_ops = {
 	.settle = record_settle,
 	.together = record_together,
 	.stream = record_stream,
+	.rest = record_rest,
 	.gaps = record_gaps,
 	.now = record_now,
 	.close = record_close,

@@ -230,6 +230,12 @@ static int replay_stream(struct meter *m, const struct meter_stream *lanes, size
 	return err ? err : told;
 }
 
+static void replay_rest(struct meter *m, double seconds)
+{
+	(void)m;
+	(void)seconds;
+}
+
 static double replay_gaps(struct meter *m, double seconds)
 {
 	struct meter_replay *r = to_replay(m);
@@ -283,6 +289,7 @@ static const struct meter_ops replay_ops = {
 	.settle = replay_move,
 	.together = replay_together,
 	.stream = replay_stream,
+	.rest = replay_rest,
 	.gaps = replay_gaps,
 	.now = replay_now,
 	.close = replay_close,

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -313,6 +314,15 @@ static double user_now(struct meter *m)
 	return (double)sonde_clock_now(to_user(m)->clk) * m->tick_ns / 1e9;
 }
 
+void meter_user_rest(struct meter *m, double seconds)
+{
+	struct timespec left = { .tv_sec = (time_t)seconds };
+
+	(void)m;
+	left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+	nanosleep(&left, NULL);
+}
+
 static double user_gaps(struct meter *m, double seconds)
 {
 	double start = user_now(m), last = start, now;
@@ -349,6 +359,7 @@ static const struct meter_ops user_ops = {
 	.settle = user_settle,
 	.together = meter_user_together,
 	.stream = meter_user_stream,
+	.rest = meter_user_rest,
 	.gaps = user_gaps,
 	.now = user_now,
 	.close = user_close,

@@ -64,6 +64,9 @@ void *meter_user_windows(const struct meter_user *u, void *at, unsigned int step
  */
 int meter_user_hire(struct meter_user *u, unsigned int cpu, struct crew_member **out);
 
+/* meter_ops.rest: of any meter of the machine below us */
+void meter_user_rest(struct meter *m, double seconds);
+
 /* meter_ops.together */
 int meter_user_together(struct meter *m, const struct meter_lane *lanes, size_t nlanes);
 

@@ -201,18 +201,6 @@ static int measure_memory(struct share *s)
 			  "it cannot be told", last->level, s->nchunks * METER_CHUNK >> 20);
 }
 
-static int compare_all(struct share *s)
-{
-	const struct sonde_share_options *o = s->options;
-	const struct sonde_share_pair *pair;
-	int err = 0;
-
-	for (size_t i = 0; i < o->ncpus && s->at->set && !err; i++)
-		for (size_t j = i + 1; j < o->ncpus && !err; j++)
-			err = share_compare(s, o->cpus[i], o->cpus[j], &pair);
-	return err;
-}
-
 /* A host that puts two CPUs of its guest on threads of one core may part them again. */
 static int note_threads(struct share *s)
 {
@@ -240,10 +228,7 @@ static int run(struct share *s)
 		s->at = &s->plan[i];
 		s->apart = INFINITY;
 		memset(s->alone, 0, s->options->ncpus * sizeof(*s->alone));
-		if (s->options->all_pairs)
-			err = compare_all(s);
-		if (!err)
-			err = share_group(s, outer, &r->levels[i]);
+		err = share_group(s, outer, &r->levels[i]);
 		if (!err && s->meter->is_guest)
 			err = share_settle(s, outer, &r->levels[i]);
 		outer = &r->levels[i];

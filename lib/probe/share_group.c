@@ -312,19 +312,32 @@ static int group_level(struct work *w, const struct sonde_share_level *outer,
 	return err;
 }
 
+static int compare_all(struct share *s)
+{
+	const struct sonde_share_options *o = s->options;
+	const struct sonde_share_pair *pair;
+	int err = 0;
+
+	for (size_t i = 0; i < o->ncpus && s->at->set && !err; i++)
+		for (size_t j = i + 1; j < o->ncpus && !err; j++)
+			err = share_compare(s, o->cpus[i], o->cpus[j], &pair);
+	return err;
+}
+
 int share_group(struct share *s, const struct sonde_share_level *outer,
 		struct sonde_share_level *level)
 {
 	size_t n = s->options->ncpus;
 	struct work w = { .s = s };
-	int err = -ENOMEM;
+	int err = s->options->all_pairs ? compare_all(s) : 0;
 
 	level->level = s->at->level;
+	if (err)
+		return err;
 	w.cpus = calloc(n, sizeof(*w.cpus));
 	w.group = calloc(n, sizeof(*w.group));
 	w.unsure = calloc(n, sizeof(*w.unsure));
-	if (w.cpus && w.group && w.unsure)
-		err = group_level(&w, outer, level);
+	err = w.cpus && w.group && w.unsure ? group_level(&w, outer, level) : -ENOMEM;
 	free(w.cpus);
 	free(w.group);
 	free(w.unsure);

@@ -4,10 +4,10 @@
  *
  * That two CPUs share a last level was seen, and is so as long as they stay. That
  * they do not may be so only because the host has put them on two sides of it just
- * now. So where no two were seen to share it, they are watched for some seconds; if two
- * come nearer than any were, all is compared anew. If none do, nothing is known. Where
- * some share it and others do not, CPUs do stay, as far as can be seen, and what was
- * found stands.
+ * now. So where no two were seen to share it, they are looked at now and then for some
+ * seconds, idle in between, as who wants less is easier to place; if two come nearer than
+ * any were, all is compared anew. If none do, nothing is known. Where some share it and
+ * others do not, CPUs do stay, as far as can be seen, and what was found stands.
  *
  * Of a nearer level it is the other way round, as a core mostly has that for itself: two
  * CPUs may share it only as long as the host has both on threads of one core. So where two
@@ -19,11 +19,13 @@
 
 #include "handover.h"
 
-#define WATCH_S		3.0
+#define WATCH_S		15.0
+#define REST_S		0.2
 /* Of a nearer level: whoever has his core to himself again is soon put there. */
 #define WATCH_NEARER_S	1.0
 /* Samples left out that are worth a word; the distance is misread now and then. */
 #define LEFT_NOTED	3
+#define REST_NEARER_S	5e-3
 /* Looks in a row at which two CPUs are farther apart, for the same reason. */
 #define FARTHER		3
 /* The most that is claimed of CPUs that shared a level for a while. */
@@ -58,6 +60,7 @@ static int wait_nearer(struct share *s, double end)
 	while (!err && cycles * SHARE_MOVED >= s->apart && m->ops->now(m) < end) {
 		i = sonde_rng_below(&s->rng, o->ncpus);
 		j = (i + 1 + sonde_rng_below(&s->rng, o->ncpus - 1)) % o->ncpus;
+		m->ops->rest(m, REST_S);
 		err = share_tick(s);
 		if (!err)
 			err = handover_distance(s, o->cpus[i], o->cpus[j], &cycles);
@@ -159,6 +162,7 @@ static int wait_farther(struct share *s, double end)
 		/* Groups may be told by contention alone. */
 		if (!pair)
 			return 0;
+		m->ops->rest(m, REST_NEARER_S);
 		err = share_tick(s);
 		if (!err)
 			err = handover_distance(s, pair->cpu[0], pair->cpu[1], &cycles);

@@ -344,6 +344,13 @@ static int machine_stream(struct meter *m, const struct meter_stream *lanes, siz
 
 /* ---- time ---------------------------------------------------------------- */
 
+static void machine_rest(struct meter *m, double seconds)
+{
+	struct core *c = to_machine(m)->walk.core;
+
+	noise_spend(c, seconds * 1e9 / c->cycle_ns);
+}
+
 static double machine_gaps(struct meter *m, double seconds)
 {
 	struct core *c = to_machine(m)->walk.core;
@@ -391,6 +398,7 @@ static const struct meter_ops machine_ops = {
 	.settle = machine_move,
 	.together = machine_together,
 	.stream = machine_stream,
+	.rest = machine_rest,
 	.gaps = machine_gaps,
 	.now = machine_now,
 	.close = machine_close,

@@ -332,6 +332,11 @@ static int fake_together(struct meter *m, const struct meter_lane *lanes, size_t
 	return 0;
 }
 
+static void fake_rest(struct meter *m, double seconds)
+{
+	to_machine(m)->ns += seconds * 1e9;
+}
+
 static double fake_now(struct meter *m)
 {
 	return to_machine(m)->ns / 1e9;
@@ -355,6 +360,7 @@ static const struct meter_ops fake_ops = {
 	.chase = fake_chase,
 	.move = fake_move,
 	.together = fake_together,
+	.rest = fake_rest,
 	.now = fake_now,
 	.close = fake_close,
 };
@@ -690,7 +696,7 @@ END_TEST
 /* Before, in the middle of, and after what is compared. */
 START_TEST(a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then)
 {
-	static const double ms[] = { 1, 3, 5, 8, 100 };
+	static const double ms[] = { 1, 3, 5, 8, 100, 8000 };
 
 	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
 		struct model model = { GUEST, .ncpus = 2, .of = own_own_one,
@@ -698,6 +704,16 @@ START_TEST(a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then)
 
 		expect_truth(&model);
 	}
+}
+END_TEST
+
+START_TEST(every_pair_again_once_CPUs_of_a_guest_have_come_nearer)
+{
+	struct model model = { GUEST, .ncpus = 4, .of = own_own_one, .moved_ns = 8e9 };
+	struct sonde_share_report *r = measure_truth(&model, 1);
+
+	ck_assert_uint_eq(r->npairs, 3 * 4 * 3 / 2);
+	sonde_share_report_free(r);
 }
 END_TEST
 
@@ -894,6 +910,7 @@ int main(void)
 	tcase_add_test(guest,
 		       a_guest_whose_CPUs_come_apart_meanwhile_has_nearer_levels_of_their_own);
 	tcase_add_test(guest, a_guest_whose_CPUs_come_nearer_meanwhile_shares_what_they_share_then);
+	tcase_add_test(guest, every_pair_again_once_CPUs_of_a_guest_have_come_nearer);
 	tcase_add_test(guest, a_guest_of_which_some_CPUs_share_a_last_level_tells_who_does_not);
 	tcase_add_test(guest, a_guest_whose_CPUs_are_threads_of_a_core_may_not_be_so_for_long);
 	tcase_add_test(guest, what_overflows_a_level_of_unknown_size_is_no_further_level);
