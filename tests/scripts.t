@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every shell script of the tree is clean, and every file names its licence.
+# Every shell script of the tree is clean, every file names its licence, and scripts that measure
+# say what is wrong before they do.
 set -eu
 cd "$(dirname "$0")/.."
-echo 1..2
+echo 1..3
 
 sources() {
 	find . -path ./.git -prune -o -path "./${O:-build}" -prune -o -path ./build -prune -o -type f -print
@@ -28,6 +29,25 @@ if [ -z "$nameless" ]; then
 else
 	echo "not ok 2 - every source file names its licence"
 	echo "$nameless" | sed 's/^/# /'
+	failed=1
+fi
+
+# shellcheck disable=SC2013 # names without spaces
+for script in $(grep -l 'type=given.program' bench/*); do
+	status=0
+	out=$("$script" --sonde none/sonde 2>&1) || status=$?
+	case $status:$out in
+	*Traceback*) ;;
+	2:*"there is no program none/sonde; build it"*) continue ;;
+	esac
+	bad="${bad:-}$script ended with $status: $out
+"
+done
+if [ -z "${bad:-}" ]; then
+	echo "ok 3 - scripts of bench/ that are given no program say so"
+else
+	echo "not ok 3 - scripts of bench/ that are given no program say so"
+	echo "$bad" | sed 's/^/# /'
 	failed=1
 fi
 exit $failed
