@@ -666,6 +666,7 @@ static void map_something(struct rng *r, char *p, size_t len)
 {
 	const int prot = one_in(r, 8) ? PROT_NONE : PROT_READ | PROT_WRITE;
 	const off_t off = below(r, 8) * HUGE;
+	bool is_shared;
 
 	switch (below(r, 5)) {
 	case 0:
@@ -678,8 +679,16 @@ static void map_something(struct rng *r, char *p, size_t len)
 		break;
 	case 1:
 		p -= (uintptr_t)p % HUGE;
-		mmap(p, HUGE, prot, (one_in(r, 2) ? MAP_SHARED : MAP_PRIVATE) |
-		     MAP_FIXED, w.hugetlb, off % (4 * HUGE));
+		is_shared = one_in(r, 2);
+		p = mmap(p, HUGE, prot, (is_shared ? MAP_SHARED : MAP_PRIVATE) |
+			 MAP_FIXED, w.hugetlb, off % (4 * HUGE));
+		/*
+		 * Without any module kernels lock up (5.10, 6.1, 6.12) where a private page
+		 * that a child has too is written, no huge page is left, and another process
+		 * touches the file's: hugetlb_cow() waits for who waits for its page lock.
+		 */
+		if (p != MAP_FAILED && !is_shared)
+			madvise(p, HUGE, MADV_DONTFORK);
 		break;
 	default:
 		mmap(p, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
