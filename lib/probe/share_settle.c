@@ -23,9 +23,9 @@
 #define REST_S		0.2
 /* Of a nearer level: whoever has his core to himself again is soon put there. */
 #define WATCH_NEARER_S	1.0
+#define REST_NEARER_S	5e-3
 /* Samples left out that are worth a word; the distance is misread now and then. */
 #define LEFT_NOTED	3
-#define REST_NEARER_S	5e-3
 /* Looks in a row at which two CPUs are farther apart, for the same reason. */
 #define FARTHER		3
 /* The most that is claimed of CPUs that shared a level for a while. */
