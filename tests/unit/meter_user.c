@@ -119,6 +119,16 @@ START_TEST(knows_the_time_and_counts_gaps)
 }
 END_TEST
 
+START_TEST(rests_at_least_as_long_as_asked)
+{
+	double before = meter->ops->now(meter);
+
+	meter->ops->rest(meter, 0.01);
+	/* The two clocks need not tick alike to the last digit. */
+	ck_assert_double_ge(meter->ops->now(meter) - before, 0.0099);
+}
+END_TEST
+
 START_TEST(binds_to_the_cpu_and_lets_go)
 {
 	cpu_set_t before, during, after;
@@ -399,6 +409,7 @@ int main(void)
 	tcase_add_test(timed, a_flushed_line_is_fetched_from_memory);
 	tcase_add_test(timed, gives_pages_anew_and_says_when_it_cannot);
 	tcase_add_test(quick, knows_the_time_and_counts_gaps);
+	tcase_add_test(quick, rests_at_least_as_long_as_asked);
 	tcase_add_test(quick, binds_to_the_cpu_and_lets_go);
 	tcase_add_test(quick, the_pool_begins_where_a_large_page_could);
 	tcase_add_test(quick, walks_as_many_loads_as_told);

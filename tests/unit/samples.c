@@ -360,6 +360,14 @@ static int odd_together(struct meter *m, const struct meter_lane *lanes, size_t 
 	return nlanes > 2 ? -EAGAIN : 0;
 }
 
+static unsigned int odd_rests;
+
+static void odd_rest(struct meter *m, double seconds)
+{
+	(void)m;
+	odd_rests += seconds == 86400;
+}
+
 static double odd_gaps(struct meter *m, double seconds)
 {
 	(void)m;
@@ -384,7 +392,7 @@ static void odd_close(struct meter *m)
 static const struct meter_ops odd_ops = {
 	.pages = odd_pages, .frames = odd_frames_of, .link = odd_link, .chase = odd_chase,
 	.flush = odd_flush, .move = odd_move, .settle = odd_move, .together = odd_together,
-	.gaps = odd_gaps, .now = odd_now, .close = odd_close,
+	.rest = odd_rest, .gaps = odd_gaps, .now = odd_now, .close = odd_close,
 };
 
 /* One of everything; answers are put one behind the other into @out. */
@@ -416,6 +424,7 @@ static size_t ask_all(struct meter *m, unsigned char *out)
 	n += sizeof(w);
 	m->ops->chase(m, 1, 1, w[0], 0);
 	time[1] = m->ops->gaps(m, 0.125);
+	m->ops->rest(m, 86400);
 	result[4] = m->ops->move(m, 0);
 	result[5] = m->ops->move(m, 1);
 	time[2] = m->ops->now(m);
@@ -453,6 +462,7 @@ START_TEST(keeps_every_question_and_any_answer)
 	ck_assert_ptr_ne(m, &odd);
 	ck_assert_double_eq(m->tick_ns, odd.tick_ns);
 	n = ask_all(m, first);
+	ck_assert_uint_eq(odd_rests, 1);
 	m->ops->close(m);
 	save(r);
 
@@ -461,6 +471,8 @@ START_TEST(keeps_every_question_and_any_answer)
 	source.end = text + len - END_LEN;
 	ck_assert_int_eq(meter_replay_open(&again, &odd, &source), 0);
 	ck_assert_uint_eq(ask_all(again, second), n);
+	/* Nobody rests again. */
+	ck_assert_uint_eq(odd_rests, 1);
 	ck_assert_int_eq(meter_replay_end(again), 0);
 	ck_assert_mem_eq(first, second, n);
 	again->ops->close(again);

@@ -457,6 +457,17 @@ START_TEST(windows_follow_each_other_and_time_is_the_loads)
 }
 END_TEST
 
+START_TEST(time_passes_while_it_rests)
+{
+	double before;
+
+	open_machine(&plain, MIB);
+	before = meter->ops->now(meter);
+	meter->ops->rest(meter, 1.5);
+	ck_assert_double_eq_tol(meter->ops->now(meter) - before, 1.5, 1e-9);
+}
+END_TEST
+
 START_TEST(gaps_come_as_often_and_are_as_long_as_the_model_says)
 {
 	static struct meter_window w[100000];
@@ -813,6 +824,7 @@ static void add_rest(TCase *tc)
 {
 	tcase_add_test(tc, the_counter_advances_in_steps);
 	tcase_add_test(tc, windows_follow_each_other_and_time_is_the_loads);
+	tcase_add_test(tc, time_passes_while_it_rests);
 	tcase_add_test(tc, gaps_come_as_often_and_are_as_long_as_the_model_says);
 	tcase_add_test(tc, gaps_and_slices_leave_caches_disturbed);
 	tcase_add_test(tc, the_core_clock_drifts_and_the_chain_shows_it);
